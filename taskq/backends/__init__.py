@@ -1,0 +1,309 @@
+"""The protocols between the engine, the call-sites, the readers and whatever keeps activities.
+
+A backend keeps activities and decides nothing: no retry, no state, no hook. It is plain asyncio
+code: every method runs on one event loop, the storage loop, in a thread of its own (see
+``taskq.bridge``); a backend whose methods never suspend declares ``resident=False`` and is called
+where the caller is. Every method is safe to repeat: ids are chosen by callers and claims are
+numbered, so a call whose reply was lost can simply be made again.
+
+Errors: ``BackendUnavailable`` when trying again may help, ``SchemaError`` when it will not, another
+``BackendError`` for the rest; never a driver's own class, never with a password in the message.
+``taskq.testing.conformance`` holds the tests that a backend must pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+from uuid import UUID
+
+from msgspec import Struct
+
+from taskq.clock import Clock
+from taskq.lifecycle import Settlement, Transition
+from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.snapshot import (
+    ActivityInfo,
+    ActivityPage,
+    Bucket,
+    Filter,
+    Page,
+    Stats,
+    TimelineEntry,
+    UnservedType,
+    WorkerInfo,
+)
+
+
+class Capabilities(Struct, frozen=True, kw_only=True):
+    """What a backend can do; tests require these by name, docs/backends.md has the table.
+
+    ``durable``: what was stored survives every process. ``shared``: other processes see it.
+    ``resident``: it needs the storage loop (it does I/O or suspends).
+    """
+
+    durable: bool
+    shared: bool
+    resident: bool
+
+
+class Topic(StrEnum):
+    """What a hint is about."""
+
+    READY = "ready"
+    """Activities may have become claimable, or a sooner due time was stored."""
+    DONE = "done"
+    """Activities may have ended."""
+    CANCEL = "cancel"
+    """Cancels may have been requested of running activities."""
+
+
+class Hint(Struct, frozen=True):
+    """Something may have changed. They may be missed, late or needless, and never replace a query.
+
+    ``ids`` are the activities meant, None when any may be. READY hints carry None.
+    """
+
+    topic: Topic
+    ids: frozenset[UUID] | None = None
+
+
+class Watch(Protocol):
+    """A running subscription to hints."""
+
+    async def close(self) -> None:
+        """End it. Safe to repeat."""
+        ...
+
+
+class ClaimRequest(Struct, frozen=True, kw_only=True):
+    """What a worker asks for. ``types`` None is every type; ``lease`` is seconds, ``limit`` ≥ 1.
+
+    ``alone`` asks for isolated activities only (then with limit 1); otherwise they are passed over.
+    """
+
+    worker: UUID
+    queues: tuple[str, ...]
+    types: tuple[str, ...] | None
+    limit: int
+    lease: float
+    alone: bool = False
+
+
+class Heartbeat(Struct, frozen=True, kw_only=True):
+    """What a worker reports each renewal: its row, the leases to renew, its counts since the last.
+
+    ``buckets`` are to be added to ``taskq_rollup``; a repeated heartbeat with the same ``number``
+    (growing by one) adds them only once.
+    """
+
+    worker: WorkerInfo
+    leases: tuple[Lease, ...]
+    lease: float
+    number: int
+    buckets: tuple[Bucket, ...] = ()
+
+
+class Renewal(Struct, frozen=True, kw_only=True):
+    """The answer: of the leases to renew, the activities that are no longer held, and those held
+    whose cancel was requested."""
+
+    lost: frozenset[UUID]
+    cancelled: frozenset[UUID]
+
+
+class Promotion(Struct, frozen=True, kw_only=True):
+    """How many due activities became pending; seconds until the next one is due (None: none)."""
+
+    moved: int
+    next_due: float | None
+
+
+class Backend(Protocol):
+    """What the engine and the call-sites need of a store."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do. Constant."""
+        ...
+
+    @property
+    def location(self) -> str:
+        """Where it keeps things, for people: a URL without password, or an absolute path."""
+        ...
+
+    async def open(self) -> None:
+        """Connect, check the schema (or set it up, where the backend does so itself).
+
+        Safe to repeat; called before any other method, again after ``close``.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back every connection and thread. Safe to repeat."""
+        ...
+
+    def after_fork(self) -> None:
+        """In a forked child: forget inherited connections without closing them."""
+        ...
+
+    async def submit(self, activities: Sequence[Activity[object]]) -> list[Receipt]:
+        """Store activities durably, all or none; receipts answer one to one.
+
+        ``ready_at`` is ``run_at``, else now + ``delay``, else now, by the store's clock: in the
+        future it makes the activity scheduled, else pending. ``isolate`` holds from the start where
+        ``max_crashes`` is 1, since the next crash would be the last. An id that is there already is
+        left as it is and counts as created (a repeated call). Keys follow
+        ``taskq.idempotency.resolve``; the same key twice in a batch is folded in order. Raises
+        IdempotencyConflict, BackendUnavailable, BackendError when something in the batch cannot be
+        stored; nothing is stored then.
+        """
+        ...
+
+    async def claim(self, request: ClaimRequest) -> list[Attempt]:
+        """Give up to ``limit`` pending activities of these queues and types to this worker.
+
+        In order of priority (highest first), ready time, id. Each gets status processing, claim
+        number + 1, started_at and lease_until = now + lease by the store's clock. Isolated ones are
+        passed over, or with ``alone`` only they are given. An activity whose cancel is requested is
+        never pending. Never returns one activity twice, whatever runs at the same time.
+        """
+        ...
+
+    async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
+        """Apply transitions, one transaction for all; settlements answer one to one.
+
+        See ``Transition`` for when and how. A transition that is not applied is ALREADY_MINE when
+        the row shows the same worker and claim and is not processing, else LOST; its hooks are not
+        stored. They are applied in order: the same one twice is APPLIED, then ALREADY_MINE. Lease
+        and cancel columns are cleared; ``worker`` stays, except that a transition with
+        ``only_if_expired`` clears it (so that the lost worker's own outcome is LOST). A lease that
+        has ended but that nobody took back still holds. Result and error become the transition's,
+        also where it has none; ``if_cancel_requested`` puts ``lifecycle.cancelled_error`` instead.
+        An event row is written for ``note``. Raises BackendError when the batch cannot be stored
+        (text with a lone surrogate or NUL, for example): nothing is applied then.
+        """
+        ...
+
+    async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
+        """Return claimed but unstarted activities to pending at their old place; nothing counts.
+
+        Those whose cancel was requested become cancelled. Leases that no longer hold are ignored.
+        ``worker`` is cleared, so that an outcome under such a lease is LOST. Each returned one gets
+        an event row.
+        """
+        ...
+
+    async def held(self, worker: UUID) -> list[Lease]:
+        """Every activity that is processing in this worker's name."""
+        ...
+
+    async def heartbeat(self, beat: Heartbeat) -> Renewal:
+        """Renew leases to now + lease by the store's clock where (id, worker, claim) still holds
+        (ended but not taken back still holds), write the worker's row with ``seen_at`` = now by the
+        store's clock, add its counts; one transaction."""
+        ...
+
+    async def cancel_requests(self, worker: UUID) -> list[UUID]:
+        """Activities processing in this worker's name whose cancel was requested."""
+        ...
+
+    async def retire(self, worker: UUID) -> None:
+        """Remove a worker's row (it has stopped)."""
+        ...
+
+    async def expired(self, limit: int) -> list[Attempt]:
+        """Up to ``limit`` processing activities whose lease has ended by the store's clock, longest
+        first, as their lost worker held them. Changes nothing."""
+        ...
+
+    async def promote(self, limit: int) -> Promotion:
+        """Move up to ``limit`` scheduled and retrying activities that are due to pending, in order
+        of their due time, which they keep as ready time."""
+        ...
+
+    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
+        """Request cancels. What is not running and not ended becomes cancelled at once; what is
+        processing is flagged, with an event row; a flagged one stays as it is. Answers each found
+        activity's status before; unknown ids are absent."""
+        ...
+
+    async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
+        """How activities ended. Those still on their way are absent; unknown ids map to None."""
+        ...
+
+    async def watch(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> Watch:
+        """Call ``listener`` with hints until the watch is closed.
+
+        The listener may be called on any thread, must be quick and must not raise. A backend whose
+        connection breaks mends it by itself and then sends one hint with ``ids=None`` per topic.
+        """
+        ...
+
+
+class Inspector(Protocol):
+    """What readers need: the CLI, the console, ``fut.info()``. Nothing here writes."""
+
+    async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
+        """Counts, see ``Stats``. ``queues`` empty means all."""
+        ...
+
+    async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
+        """Snapshots; unknown ids are absent."""
+        ...
+
+    async def timeline(self, id: UUID) -> list[TimelineEntry]:
+        """What happened to an activity, oldest first; empty for an unknown id. The entries are
+        those of ``taskq.backends.timeline.entries``."""
+        ...
+
+    async def workers(self, *, alive_within: float = 60.0) -> list[WorkerInfo]:
+        """Workers whose latest heartbeat is at most ``alive_within`` seconds old, newest first."""
+        ...
+
+    async def unserved(self, *, alive_within: float = 60.0) -> list[UnservedType]:
+        """Queues and types with pending activities that no live worker serves."""
+        ...
+
+    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
+        """The rollup's minutes in [since, until), oldest first."""
+        ...
+
+    async def list(self, filter: Filter, page: Page) -> ActivityPage:
+        """Activities that match, newest first, one page."""
+        ...
+
+
+class Operator(Protocol):
+    """What a person may do to stored activities."""
+
+    async def retry(
+        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
+    ) -> Mapping[UUID, Status]:
+        """Send ended activities round again: pending now, retry_count and crash_count 0, result and
+        error cleared, the claim number kept, ``isolate`` as at submit. Only from
+        ``lifecycle.RETRYABLE_BY_OPERATOR``.
+
+        Answers each found activity's status before; others than those retryable are left as they
+        are. Each one retried gets an event row whose detail has ``actor``, ``reason``, and the
+        ``status`` and ``error`` that it had.
+        """
+        ...
+
+
+class Store(Backend, Inspector, Operator, Protocol):
+    """A whole backend, as ``from_url`` gives it."""
+
+
+def from_url(url: str, *, clock: Clock, lock_timeout: float = 3.0) -> Store:
+    """The backend for a database URL: ``sqlite:///path``, ``memory://``, or a scheme of the
+    entry-point group ``taskq.backends`` (a callable of the URL).
+
+    ``lock_timeout`` is seconds that one statement waits for locks. Raises ConfigurationError for a
+    URL that is malformed or whose scheme nobody serves; its message shows no password.
+    """
+    from taskq.backends.urls import open_url
+
+    return open_url(url, clock=clock, lock_timeout=lock_timeout)

@@ -1,0 +1,300 @@
+"""The state machine: the only place that knows what may follow what, and why.
+
+An attempt ends with one ``Outcome``. ``decide`` turns it into a ``Transition``: the next state and
+the columns that go with it, as data. Backends apply a transition only while its lease still holds;
+they decide nothing themselves. The diagram in docs/lifecycle.md is drawn from ``TRANSITIONS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeAlias, assert_never
+from uuid import UUID
+
+from msgspec import Struct
+
+from taskq.model import Activity, Attempt, ErrorInfo, ErrorKind, Hook, Status
+
+TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
+    Status.SCHEDULED: {
+        Status.PENDING: "due",
+        Status.CANCELLED: "cancelled",
+    },
+    Status.PENDING: {
+        Status.PROCESSING: "claimed",
+        Status.CANCELLED: "cancelled",
+    },
+    Status.PROCESSING: {
+        Status.COMPLETED: "returned",
+        Status.RETRYING: "failed, retries left",
+        Status.SCHEDULED: "snoozed",
+        Status.PENDING: "handed back, interrupted or its worker lost",
+        Status.FAILED: "failed for good",
+        Status.DEAD_LETTER: "retries or crashes exhausted",
+        Status.CANCELLED: "cancelled",
+    },
+    Status.RETRYING: {
+        Status.PENDING: "due",
+        Status.CANCELLED: "cancelled",
+    },
+    Status.FAILED: {Status.PENDING: "retried by an operator"},
+    Status.DEAD_LETTER: {Status.PENDING: "retried by an operator"},
+    Status.CANCELLED: {Status.PENDING: "retried by an operator"},
+    Status.COMPLETED: {},
+}
+"""From each state, the states that may follow, each with its cause (seed:L3, seed:L4)."""
+
+RETRYABLE_BY_OPERATOR = frozenset(
+    status for status, following in TRANSITIONS.items() if status.terminal and following
+)
+"""The terminal states from which an operator may send an activity round again."""
+
+
+class Succeeded(Struct, frozen=True):
+    """The handler returned; ``result`` is the JSON text of its value."""
+
+    result: str
+
+
+class Failed(Struct, frozen=True, kw_only=True):
+    """The handler raised, or could not be called, or its result could not be stored.
+
+    ``delay`` (seconds) replaces the policy's delay when the failure is retried.
+    """
+
+    error: ErrorInfo
+    retryable: bool = True
+    delay: float | None = None
+
+
+class TimedOut(Struct, frozen=True):
+    """The attempt ran longer than its timeout and was stopped."""
+
+    error: ErrorInfo
+
+
+class Cancelled(Struct, frozen=True):
+    """The attempt was stopped by an accepted cancel."""
+
+
+class Interrupted(Struct, frozen=True):
+    """The attempt was stopped by its worker's shutdown; it counts for nothing (promise:G14)."""
+
+
+class Snoozed(Struct, frozen=True):
+    """The handler asked to be run again in ``delay`` seconds; no retry is consumed."""
+
+    delay: float
+
+
+class Crashed(Struct, frozen=True):
+    """The lease ended without a word from its worker."""
+
+
+Outcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Interrupted | Snoozed | Crashed
+
+
+class Note(StrEnum):
+    """An event row's kind: what happened to an attempt that the activity's own row cannot tell."""
+
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CRASHED = "crashed"
+    INTERRUPTED = "interrupted"
+    SNOOZED = "snoozed"
+    HANDED_BACK = "handed_back"
+    CANCEL_REQUESTED = "cancel_requested"
+    RETRIED = "retried"
+
+
+class Transition(Struct, frozen=True, kw_only=True):
+    """An outcome applied to an activity, as data.
+
+    Applied only where ``(id, worker, claim)`` still holds the lease and the row is processing; with
+    ``only_if_expired`` also only if the lease has ended by the store's clock. ``ready_at`` becomes
+    the store's now + ``delay`` seconds, or stays as it is when ``delay`` is None. Where a cancel was
+    accepted meanwhile, ``if_cancel_requested`` (never None for a non-terminal ``status``) is the
+    state instead. State, result, error, note and hooks are one transaction.
+    """
+
+    id: UUID
+    worker: UUID
+    claim: int
+    status: Status
+    retry_count: int
+    crash_count: int
+    attempt: int
+    delay: float | None = None
+    isolate: bool = False
+    result: str | None = None
+    error: ErrorInfo | None = None
+    note: Note | None = None
+    hook_names: tuple[Hook, ...] = ()
+    hooks: tuple[Activity[object], ...] = ()
+    only_if_expired: bool = False
+
+    @property
+    def if_cancel_requested(self) -> Status | None:
+        """The state instead, where a cancel was accepted: every non-terminal one gives way (G10)."""
+        return None if self.status.terminal else Status.CANCELLED
+
+
+class Verdict(StrEnum):
+    """What became of a transition that was to be applied."""
+
+    APPLIED = "applied"
+    ALREADY_MINE = "already_mine"
+    """The same lease had settled it before: an earlier call did it and its reply was lost."""
+    LOST = "lost"
+    """The lease no longer held; nothing was written."""
+
+
+class Settlement(Struct, frozen=True):
+    """The answer for one transition: ``status`` is the row's state afterwards, None if it is gone."""
+
+    id: UUID
+    verdict: Verdict
+    status: Status | None
+
+
+def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transition:
+    """The transition that follows from how an attempt ended. Pure: no clock, no store.
+
+    ``chance`` in 0–1 places a retry's delay inside its jitter.
+    """
+    match outcome:
+        case Succeeded(result):
+            return _transition(attempt, Status.COMPLETED, result=result)
+        case Failed(error=error, retryable=retryable, delay=delay):
+            if not retryable:
+                return _ended(attempt, Status.FAILED, error)
+            return _retried(attempt, error, Note.FAILED, delay=delay, chance=chance)
+        case TimedOut(error):
+            if not attempt.policy.retry_on_timeout:
+                return _ended(attempt, Status.FAILED, error)
+            return _retried(attempt, error, Note.TIMED_OUT, delay=None, chance=chance)
+        case Cancelled():
+            return _transition(attempt, Status.CANCELLED, error=cancelled_error(attempt.number))
+        case Interrupted():
+            return _transition(
+                attempt, Status.PENDING, isolate=attempt.isolate, note=Note.INTERRUPTED
+            )
+        case Snoozed(delay):
+            return _transition(
+                attempt,
+                Status.SCHEDULED,
+                delay=delay,
+                isolate=attempt.isolate,
+                note=Note.SNOOZED,
+            )
+        case Crashed():
+            return _crashed(attempt)
+        case _:
+            assert_never(outcome)
+
+
+def cancelled_error(attempts: int) -> ErrorInfo:
+    """What is recorded for a cancelled activity."""
+    return ErrorInfo(
+        type="Cancelled", message="it was cancelled", kind=ErrorKind.CANCELLED, attempts=attempts
+    )
+
+
+def _retried(
+    attempt: Attempt, error: ErrorInfo, note: Note, *, delay: float | None, chance: float
+) -> Transition:
+    retry = attempt.retry_count + 1
+    if attempt.max_retries is not None and retry > attempt.max_retries:
+        return _ended(attempt, Status.DEAD_LETTER, error)
+    if delay is None:
+        delay = attempt.policy.retry.delay(retry, chance=chance)
+    return _transition(
+        attempt,
+        Status.RETRYING,
+        retry_count=retry,
+        delay=delay,
+        isolate=attempt.isolate,
+        error=error,
+        note=note,
+    )
+
+
+def _crashed(attempt: Attempt) -> Transition:
+    """A crash costs no retry; the last crash but one asks for isolation (design 7.5, seed:R21)."""
+    crashes = attempt.crash_count + 1
+    error = ErrorInfo(
+        type="WorkerLost",
+        message=f"its worker was lost while running it ({crashes} of at most {attempt.max_crashes})",
+        kind=ErrorKind.CRASHED,
+        attempts=attempt.number,
+    )
+    if crashes >= attempt.max_crashes:
+        return _ended(
+            attempt, Status.DEAD_LETTER, error, crash_count=crashes, only_if_expired=True
+        )
+    return _transition(
+        attempt,
+        Status.PENDING,
+        crash_count=crashes,
+        isolate=crashes + 1 >= attempt.max_crashes,
+        error=error,
+        note=Note.CRASHED,
+        only_if_expired=True,
+    )
+
+
+_HOOKS: Mapping[Status, tuple[Hook, ...]] = {
+    Status.DEAD_LETTER: ("on_dead_letter", "on_failure"),
+    Status.FAILED: ("on_failure",),
+}
+
+
+def _ended(
+    attempt: Attempt,
+    status: Status,
+    error: ErrorInfo,
+    *,
+    crash_count: int | None = None,
+    only_if_expired: bool = False,
+) -> Transition:
+    return _transition(
+        attempt,
+        status,
+        error=error,
+        crash_count=crash_count,
+        only_if_expired=only_if_expired,
+        hook_names=tuple(hook for hook in _HOOKS[status] if hook in attempt.policy.hooks),
+    )
+
+
+def _transition(
+    attempt: Attempt,
+    status: Status,
+    *,
+    retry_count: int | None = None,
+    crash_count: int | None = None,
+    delay: float | None = None,
+    isolate: bool = False,
+    result: str | None = None,
+    error: ErrorInfo | None = None,
+    note: Note | None = None,
+    hook_names: tuple[Hook, ...] = (),
+    only_if_expired: bool = False,
+) -> Transition:
+    return Transition(
+        id=attempt.id,
+        worker=attempt.worker,
+        claim=attempt.claim,
+        status=status,
+        retry_count=attempt.retry_count if retry_count is None else retry_count,
+        crash_count=attempt.crash_count if crash_count is None else crash_count,
+        attempt=attempt.number,
+        delay=delay,
+        isolate=isolate,
+        result=result,
+        error=error,
+        note=note,
+        hook_names=hook_names,
+        only_if_expired=only_if_expired,
+    )

@@ -1,0 +1,244 @@
+"""The frozen nouns that pass between call-sites, engine and backends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Generic, Literal, TypeVar
+from uuid import UUID
+
+from msgspec import Struct
+
+from taskq.retry import RetryPolicy
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Priority(IntEnum):
+    """Strict inside a queue: a higher one is always claimed first (seed:P1, D7)."""
+
+    LOW = 1
+    NORMAL = 2
+    HIGH = 3
+    CRITICAL = 4
+
+
+class Status(StrEnum):
+    """The states of an activity, spelled the same in database, API, filters and docs (seed:L1)."""
+
+    PENDING = "pending"
+    SCHEDULED = "scheduled"
+    PROCESSING = "processing"
+    RETRYING = "retrying"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
+    CANCELLED = "cancelled"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether an activity in this state has ended: only an operator can start it again."""
+        return self in TERMINAL
+
+
+TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.DEAD_LETTER, Status.CANCELLED})
+
+
+class OnDuplicate(StrEnum):
+    """What a call with an idempotency key that is already taken gets (seed:I2–I5)."""
+
+    ALLOW_REUSE = "allow_reuse"
+    """Always a new activity; the key then points at it."""
+    RETURN_EXISTING = "return_existing"
+    """The existing activity's future, whatever its state. The default when a key is given."""
+    ALLOW_REUSE_ON_FAILURE = "allow_reuse_on_failure"
+    """A new activity if the earlier one ended failed, dead_letter or cancelled; else its future."""
+    NO_REUSE = "no_reuse"
+    """IdempotencyConflict."""
+
+
+class ErrorKind(StrEnum):
+    """Why an activity or an attempt did not end with a result."""
+
+    ERROR = "error"
+    """The handler raised."""
+    TIMEOUT = "timeout"
+    """The attempt ran longer than its timeout."""
+    CRASHED = "crashed"
+    """The worker was lost while it held the activity."""
+    ARGUMENTS = "arguments"
+    """The stored arguments do not fit the handler."""
+    RESULT = "result"
+    """The handler's result cannot be stored."""
+    CHILD = "child"
+    """An awaited child failed and the parent did not catch it."""
+    CANCELLED = "cancelled"
+    """Somebody cancelled it."""
+    EXPIRED = "expired"
+    """It had not started by its ``expires``."""
+    DEADLINE = "deadline"
+    """Its tree had not ended by its ``deadline``."""
+
+
+class ErrorInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A recorded failure, as data: no class is ever imported or built from it (promise:G18).
+
+    ``type`` is the exception's qualified name, ``traceback`` its text (cut to a limit), ``attempts``
+    the number of the attempt that recorded it (retry_count + crash_count + 1).
+    """
+
+    type: str
+    message: str
+    kind: ErrorKind = ErrorKind.ERROR
+    traceback: str = ""
+    attempts: int = 1
+
+
+Hook = Literal["on_dead_letter", "on_failure"]
+
+
+class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What ``decide`` needs beyond the budgets, stored with the activity as one JSON text.
+
+    ``hooks`` names the hooks that the task defines; they become activities of their own.
+    """
+
+    retry: RetryPolicy = RetryPolicy()
+    retry_on_timeout: bool = True
+    on_child_failure: Literal["fail", "retry"] = "fail"
+    hooks: tuple[Hook, ...] = ()
+
+
+DEFAULT_POLICY = Policy()
+
+
+class Idempotency(Struct, frozen=True, kw_only=True):
+    """An idempotency key as the backend sees it.
+
+    ``hash`` is the SHA-256 of scope (queue, type) and key, 32 bytes; ``digest`` the SHA-256 of the
+    canonical payload, 32 bytes; ``key`` the key's text, cut to 200 characters, for display only.
+    """
+
+    key: str
+    hash: bytes
+    digest: bytes
+    on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING
+    check_arguments: bool = True
+
+
+class Activity(Struct, Generic[R_co], frozen=True, kw_only=True):
+    """One durable call, as the call-site made it; not necessarily stored yet.
+
+    ``payload`` is the canonical JSON text of one object of named arguments; ``metadata`` and
+    ``tags`` are JSON texts of objects, or None when empty. ``run_at`` (aware) or ``delay`` (seconds,
+    from the store's clock) postpone it; with neither it is pending at once. ``max_retries`` None is
+    unlimited; ``timeout`` is seconds of running time, None for no limit. Roots have their own id as
+    ``root_id`` and ``depth`` 0; ``origin_id`` stays the same across ``as_root``.
+    """
+
+    id: UUID
+    type: str
+    queue: str
+    payload: str
+    root_id: UUID
+    origin_id: UUID
+    parent_id: UUID | None = None
+    depth: int = 0
+    priority: Priority = Priority.NORMAL
+    max_retries: int | None = 3
+    max_crashes: int = 3
+    timeout: float | None = 300.0
+    policy: Policy = DEFAULT_POLICY
+    run_at: datetime | None = None
+    delay: float | None = None
+    metadata: str | None = None
+    tags: str | None = None
+    source: str | None = None
+    correlation_id: str | None = None
+    user_id: str | None = None
+    idempotency: Idempotency | None = None
+
+
+class Receipt(Struct, frozen=True):
+    """What ``submit`` answers for one activity: the id that holds the call, and whether it is new."""
+
+    id: UUID
+    created: bool
+
+
+class Lease(Struct, frozen=True):
+    """A worker's right to one claimed activity: ``claim`` fences every later write."""
+
+    id: UUID
+    claim: int
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """A claimed activity: everything that running it and deciding about it needs.
+
+    ``worker`` and ``claim`` fence its outcome. ``isolate`` says that its next crash would be its
+    last, so that it runs with nothing beside it. Times are aware UTC.
+    """
+
+    id: UUID
+    worker: UUID
+    claim: int
+    type: str
+    queue: str
+    payload: str
+    root_id: UUID
+    origin_id: UUID
+    created_at: datetime
+    ready_at: datetime
+    parent_id: UUID | None = None
+    depth: int = 0
+    priority: Priority = Priority.NORMAL
+    retry_count: int = 0
+    crash_count: int = 0
+    max_retries: int | None = 3
+    max_crashes: int = 3
+    timeout: float | None = 300.0
+    policy: Policy = DEFAULT_POLICY
+    metadata: str | None = None
+    tags: str | None = None
+    source: str | None = None
+    correlation_id: str | None = None
+    user_id: str | None = None
+    deadline_at: datetime | None = None
+    isolate: bool = False
+
+    @property
+    def number(self) -> int:
+        """The attempt's number as users see it, from 1: retry_count + crash_count + 1."""
+        return self.retry_count + self.crash_count + 1
+
+    @property
+    def lease(self) -> Lease:
+        """The lease under which this attempt runs."""
+        return Lease(self.id, self.claim)
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How an activity ended: ``result`` is JSON text when completed, ``error`` is set otherwise."""
+
+    status: Status
+    result: str | None = None
+    error: ErrorInfo | None = None
+
+
+class DeadLetter(Struct, frozen=True, kw_only=True):
+    """What ``on_dead_letter`` and ``on_failure`` hooks receive (seed:R17, D32).
+
+    ``arguments`` are the named arguments as plain JSON values; ``failed_at`` is aware UTC.
+    """
+
+    id: UUID
+    type: str
+    queue: str
+    arguments: Mapping[str, object]
+    error: ErrorInfo
+    failed_at: datetime
+    retry_count: int
+    crash_count: int
+    metadata: Mapping[str, object]

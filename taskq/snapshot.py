@@ -1,0 +1,178 @@
+"""What readers see: snapshots of activities, workers and queues, and how to ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct, field
+
+from taskq.model import ErrorInfo, Priority, Status
+
+
+class ActivityInfo(Struct, frozen=True, kw_only=True):
+    """A snapshot of one activity. Times are aware UTC, durations seconds.
+
+    ``payload`` and ``result`` are JSON texts as stored; ``metadata`` and ``tags`` are decoded.
+    ``ready_at`` is when it became or will become claimable; ``started_at`` when its latest attempt
+    was claimed; ``finished_at`` when it ended; ``lease_until`` is set while it is processing.
+    ``worker`` is the worker that holds it or settled it last.
+    """
+
+    id: UUID
+    type: str
+    queue: str
+    status: Status
+    priority: Priority
+    payload: str
+    result: str | None
+    error: ErrorInfo | None
+    retry_count: int
+    crash_count: int
+    max_retries: int | None
+    max_crashes: int
+    timeout: float | None
+    created_at: datetime
+    ready_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    lease_until: datetime | None
+    cancel_requested_at: datetime | None
+    worker: UUID | None
+    claim: int
+    isolate: bool
+    parent_id: UUID | None
+    root_id: UUID
+    origin_id: UUID
+    depth: int
+    idempotency_key: str | None
+    source: str | None
+    correlation_id: str | None
+    user_id: str | None
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+class TimelineEntry(Struct, frozen=True, kw_only=True):
+    """One thing that happened to an activity, oldest first in a timeline.
+
+    ``kind`` is one of: enqueued, scheduled, started, completed, failed, timed_out, dead_letter,
+    cancelled (derived from the activity's own row), or a ``lifecycle.Note`` (from an event row).
+    """
+
+    at: datetime
+    kind: str
+    attempt: int | None = None
+    worker: UUID | None = None
+    detail: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+class WorkerInfo(Struct, frozen=True, kw_only=True):
+    """A running worker: one engine in one process, with a fresh id for each start.
+
+    ``types`` empty means every type. ``slots_used`` counts attempts running now, ``threads_stuck``
+    threads that outlived their timeout and still hold a slot. ``seen_at`` is its latest heartbeat.
+    """
+
+    id: UUID
+    name: str
+    host: str
+    pid: int
+    queues: tuple[str, ...]
+    types: tuple[str, ...]
+    concurrency: int
+    slots_used: int
+    threads_stuck: int
+    state: str
+    version: str
+    async_backend: str
+    started_at: datetime
+    seen_at: datetime
+
+
+class Stats(Struct, frozen=True, kw_only=True):
+    """Counts over all activities, or over the queues that were asked for.
+
+    ``by_status`` has every status; counts are exact up to ``cap`` and stop there. ``by_priority``
+    counts pending ones (seed:O2). ``oldest_pending`` is the age in seconds of the pending activity
+    that has been ready longest. ``by_queue`` counts those not ended, by queue. ``workers``, ``slots``
+    and ``slots_used`` count live workers.
+    """
+
+    by_status: Mapping[Status, int]
+    by_priority: Mapping[Priority, int]
+    by_queue: Mapping[str, int]
+    oldest_pending: float | None
+    workers: int
+    slots: int
+    slots_used: int
+    cap: int
+
+    def capped(self, status: Status) -> bool:
+        """Whether there may be more than the count says."""
+        return self.by_status[status] >= self.cap
+
+
+class UnservedType(Struct, frozen=True, kw_only=True):
+    """A queue and type with activities waiting that no live worker serves."""
+
+    queue: str
+    type: str
+    waiting: int
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """Which activities to list. Empty fields do not restrict; several fields must all hold.
+
+    ``types`` entries ending in ``*`` match by prefix.
+    """
+
+    statuses: tuple[Status, ...] = ()
+    queues: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    priorities: tuple[Priority, ...] = ()
+    parent_id: UUID | None = None
+    root_id: UUID | None = None
+    roots_only: bool = False
+    correlation_id: str | None = None
+    user_id: str | None = None
+    source: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """A slice of a list, newest first (by id; ids grow with time).
+
+    ``limit`` 1–1000. ``before`` is the cursor: only activities whose id is lower.
+    """
+
+    limit: int = 50
+    before: UUID | None = None
+
+
+class ActivityPage(Struct, frozen=True, kw_only=True):
+    """The answer to a list: ``next`` is the cursor of the following page, None at the end."""
+
+    items: tuple[ActivityInfo, ...]
+    next: UUID | None
+
+
+class Bucket(Struct, frozen=True, kw_only=True):
+    """One minute of one queue, type and outcome, summed over all workers.
+
+    ``waits`` and ``runs`` count activities by how long they waited and ran: entry i counts those
+    below ``HISTOGRAM_BOUNDS[i]`` seconds and not below the bound before; the last counts the rest.
+    """
+
+    minute: datetime
+    queue: str
+    type: str
+    outcome: str
+    count: int
+    waits: tuple[int, ...]
+    runs: tuple[int, ...]
+
+
+HISTOGRAM_BOUNDS: tuple[float, ...] = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, 3600.0)
+"""Upper bounds in seconds of the histograms in ``Bucket``; one more entry counts what is longer."""
