@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two clocks that are never mixed: instants for what is stored, a monotonic one for durations."""
+    """Two clocks, never mixed: instants for what is stored, a monotonic one for durations."""
 
     def now(self) -> datetime:
         """The current instant, aware UTC."""

@@ -2,7 +2,7 @@
 
     TaskQError
     ├── ConfigurationError          something was set up wrongly; nothing was started
-    ├── SerializationError          a value cannot be stored or read back exactly (also a ValueError)
+    ├── SerializationError          a value cannot be stored and read back exactly (a ValueError)
     ├── BackendError
     │   ├── BackendUnavailable      the store cannot be reached or is busy; trying again may help
     │   ├── SchemaError             the store's tables are missing, too old or too new
@@ -91,7 +91,7 @@ class DepthExceeded(TaskQError):
 
 
 class InvalidState(TaskQError):
-    """The activity or the object is in a state in which this cannot be done; the message names it."""
+    """The activity or the object is in a state that does not allow this; the message names it."""
 
 
 class ActivityError(TaskQError):
@@ -131,7 +131,7 @@ class ActivityNotFound(ActivityError):
 
 
 class ResultTimeout(TaskQError, TimeoutError):
-    """``result(timeout=...)`` waited in vain. The activity goes on; the message says what is known."""
+    """``result(timeout=...)`` waited in vain. The activity goes on; the message says more."""
 
     retryable = True
 

@@ -1,7 +1,7 @@
 """Dead-letter and failure hooks: activities of their own (design 7.14).
 
 They are inserted in the transaction that settles the failed activity, so they are as durable as it
-is, are retried, are visible, and run wherever the type is registered. They have no hooks themselves.
+is, retried, visible, and run wherever the type is registered. They have no hooks themselves.
 """
 
 from __future__ import annotations

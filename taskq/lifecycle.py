@@ -113,8 +113,8 @@ class Transition(Struct, frozen=True, kw_only=True):
 
     Applied only where ``(id, worker, claim)`` still holds the lease and the row is processing; with
     ``only_if_expired`` also only if the lease has ended by the store's clock. ``ready_at`` becomes
-    the store's now + ``delay`` seconds, or stays as it is when ``delay`` is None. Where a cancel was
-    accepted meanwhile, ``if_cancel_requested`` (never None for a non-terminal ``status``) is the
+    the store's now + ``delay`` seconds, or stays as it is when ``delay`` is None. Where a cancel
+    was accepted meanwhile, ``if_cancel_requested`` (never None where ``status`` is no end) is the
     state instead. State, result, error, note and hooks are one transaction.
     """
 
@@ -136,7 +136,7 @@ class Transition(Struct, frozen=True, kw_only=True):
 
     @property
     def if_cancel_requested(self) -> Status | None:
-        """The state instead, where a cancel was accepted: every non-terminal one gives way (G10)."""
+        """The state instead, where a cancel was accepted: whatever is no end gives way (G10)."""
         return None if self.status.terminal else Status.CANCELLED
 
 
@@ -151,7 +151,7 @@ class Verdict(StrEnum):
 
 
 class Settlement(Struct, frozen=True):
-    """The answer for one transition: ``status`` is the row's state afterwards, None if it is gone."""
+    """The answer for one transition: ``status`` is the row's state now, None if it is gone."""
 
     id: UUID
     verdict: Verdict
@@ -225,14 +225,12 @@ def _crashed(attempt: Attempt) -> Transition:
     crashes = attempt.crash_count + 1
     error = ErrorInfo(
         type="WorkerLost",
-        message=f"its worker was lost while running it ({crashes} of at most {attempt.max_crashes})",
+        message=f"its worker was lost while it ran ({crashes} of at most {attempt.max_crashes})",
         kind=ErrorKind.CRASHED,
         attempts=attempt.number,
     )
     if crashes >= attempt.max_crashes:
-        return _ended(
-            attempt, Status.DEAD_LETTER, error, crash_count=crashes, only_if_expired=True
-        )
+        return _ended(attempt, Status.DEAD_LETTER, error, crash_count=crashes, only_if_expired=True)
     return _transition(
         attempt,
         Status.PENDING,

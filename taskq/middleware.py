@@ -11,7 +11,7 @@ Next = Callable[[], Awaitable[object]]
 
 
 class Middleware(Protocol):
-    """Runs around every attempt of every task, in the order given to TaskQ (the first is outermost).
+    """Runs around every attempt of every task, in the order given to TaskQ, the first outermost.
 
     ``call_next()`` runs the rest and gives the handler's value; what the middleware returns is the
     attempt's value, what it raises is the attempt's error. It runs inside the attempt's timeout, on

@@ -84,8 +84,8 @@ class ErrorKind(StrEnum):
 class ErrorInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A recorded failure, as data: no class is ever imported or built from it (promise:G18).
 
-    ``type`` is the exception's qualified name, ``traceback`` its text (cut to a limit), ``attempts``
-    the number of the attempt that recorded it (retry_count + crash_count + 1).
+    ``type`` is the exception's qualified name, ``traceback`` its text (cut to a limit),
+    ``attempts`` the number of the attempt that recorded it (retry_count + crash_count + 1).
     """
 
     type: str
@@ -131,10 +131,11 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True):
     """One durable call, as the call-site made it; not necessarily stored yet.
 
     ``payload`` is the canonical JSON text of one object of named arguments; ``metadata`` and
-    ``tags`` are JSON texts of objects, or None when empty. ``run_at`` (aware) or ``delay`` (seconds,
-    from the store's clock) postpone it; with neither it is pending at once. ``max_retries`` None is
-    unlimited; ``timeout`` is seconds of running time, None for no limit. Roots have their own id as
-    ``root_id`` and ``depth`` 0; ``origin_id`` stays the same across ``as_root``.
+    ``tags`` are JSON texts of objects, or None when empty. ``run_at`` (aware) or ``delay``
+    (seconds, from the store's clock) postpone it; with neither it is pending at once.
+    ``max_retries`` None is unlimited; ``timeout`` is seconds of running time, None for no limit.
+    Roots have their own id as ``root_id`` and ``depth`` 0; ``origin_id`` stays the same across
+    ``as_root``.
     """
 
     id: UUID
@@ -161,7 +162,7 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True):
 
 
 class Receipt(Struct, frozen=True):
-    """What ``submit`` answers for one activity: the id that holds the call, and whether it is new."""
+    """What ``submit`` answers for one activity: the id that holds the call, whether it is new."""
 
     id: UUID
     created: bool

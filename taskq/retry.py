@@ -50,7 +50,7 @@ class RetryPolicy(Struct, frozen=True, omit_defaults=True):
         return cls(initial_delay=1.0, multiplier=2.0, max_delay=30.0, jitter=0.0)
 
     def delay(self, retry: int, *, chance: float = 0.5) -> float:
-        """Seconds before retry number ``retry`` (1 is the first), never negative, never overflowing.
+        """Seconds before retry number ``retry`` (1 is the first); never negative, always finite.
 
         ``chance`` in 0–1 places the result inside the jitter: 0 is the earliest, 0.5 the middle.
         """
@@ -58,10 +58,21 @@ class RetryPolicy(Struct, frozen=True, omit_defaults=True):
         return max(0.0, middle * (1 + self.jitter * (2 * chance - 1)))
 
     def _grown(self, retry: int) -> float:
-        """``initial_delay × multiplier^(retry−1)``; the exponent is clamped before the power (bug:B10)."""
+        """``initial_delay × multiplier^(retry−1)``, or ``max_delay`` where it would be above.
+
+        Decided on logarithms before the power is taken, which could overflow (bug:B10).
+        """
         if self.multiplier == 1 or self.initial_delay == 0 or retry <= 1:
             return self.initial_delay
         if self.initial_delay >= self.max_delay:
             return self.max_delay
-        enough = math.log(self.max_delay / self.initial_delay) / math.log(self.multiplier) + 1
-        return self.initial_delay * self.multiplier ** min(retry - 1, enough)
+        growth = (retry - 1) * math.log(self.multiplier)
+        if growth >= math.log(self.max_delay) - math.log(self.initial_delay):
+            return self.max_delay
+        if growth > _LARGEST:
+            return math.exp(math.log(self.initial_delay) + growth)
+        return self.initial_delay * self.multiplier ** (retry - 1)
+
+
+_LARGEST = 700.0
+"""The natural logarithm of about the largest float."""

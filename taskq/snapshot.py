@@ -96,8 +96,8 @@ class Stats(Struct, frozen=True, kw_only=True):
 
     ``by_status`` has every status; counts are exact up to ``cap`` and stop there. ``by_priority``
     counts pending ones (seed:O2). ``oldest_pending`` is the age in seconds of the pending activity
-    that has been ready longest. ``by_queue`` counts those not ended, by queue. ``workers``, ``slots``
-    and ``slots_used`` count live workers.
+    that has been ready longest. ``by_queue`` counts those not ended, by queue. ``workers``,
+    ``slots`` and ``slots_used`` count live workers.
     """
 
     by_status: Mapping[Status, int]

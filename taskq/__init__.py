@@ -1,0 +1,95 @@
+"""taskq: a durable task queue. Decorate a function, call ``.delay()``, await the result."""
+
+from __future__ import annotations
+
+from taskq.app import TaskQ
+from taskq.context import Context, current, current_or_none
+from taskq.errors import (
+    ActivityCancelled,
+    ActivityDeadLettered,
+    ActivityError,
+    ActivityFailed,
+    ActivityNotFound,
+    ActivityTimedOut,
+    BackendError,
+    BackendUnavailable,
+    ConfigurationError,
+    DepthExceeded,
+    EnqueueTimeout,
+    IdempotencyConflict,
+    InvalidState,
+    NonRetryError,
+    ResultTimeout,
+    RetryError,
+    SchemaError,
+    SerializationError,
+    Snooze,
+    TaskQError,
+)
+from taskq.events import Listener
+from taskq.future import ActivityFuture
+from taskq.middleware import Middleware
+from taskq.model import (
+    Activity,
+    DeadLetter,
+    ErrorInfo,
+    ErrorKind,
+    OnDuplicate,
+    Priority,
+    Status,
+)
+from taskq.retry import RetryPolicy
+from taskq.settings import Settings
+from taskq.snapshot import ActivityInfo
+from taskq.task import AsyncTask, SyncTask, Task
+from taskq.version import VERSION
+
+__version__ = VERSION
+
+__all__ = (
+    # the app and its tasks
+    "TaskQ",
+    "Task",
+    "AsyncTask",
+    "SyncTask",
+    "Settings",
+    # one call
+    "Activity",
+    "ActivityFuture",
+    "ActivityInfo",
+    "ErrorInfo",
+    "ErrorKind",
+    "DeadLetter",
+    "Priority",
+    "Status",
+    "OnDuplicate",
+    "RetryPolicy",
+    # in a handler
+    "current",
+    "current_or_none",
+    "Context",
+    "RetryError",
+    "NonRetryError",
+    "Snooze",
+    # extension points
+    "Middleware",
+    "Listener",
+    # errors
+    "TaskQError",
+    "ConfigurationError",
+    "SerializationError",
+    "BackendError",
+    "BackendUnavailable",
+    "SchemaError",
+    "EnqueueTimeout",
+    "IdempotencyConflict",
+    "DepthExceeded",
+    "InvalidState",
+    "ActivityError",
+    "ActivityFailed",
+    "ActivityDeadLettered",
+    "ActivityTimedOut",
+    "ActivityCancelled",
+    "ActivityNotFound",
+    "ResultTimeout",
+)

@@ -1,0 +1,7 @@
+"""``python -m taskq`` is the same as the ``taskq`` script."""
+
+from __future__ import annotations
+
+from taskq.cli import main
+
+main()

@@ -1,0 +1,248 @@
+"""TaskQ: the registry of tasks, the doors, and the place where everything is put together."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType, TracebackType
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
+from uuid import UUID
+
+from taskq.assembly import WorkerArguments, engine_for, run_engine
+from taskq.backends import Store, from_url
+from taskq.client import StoreClient
+from taskq.clock import Clock, SystemClock
+from taskq.codec import Codec, Limits, from_json
+from taskq.engine import Engine
+from taskq.errors import ConfigurationError
+from taskq.events import Listener
+from taskq.future import ActivityFuture
+from taskq.hooks import HOOKS
+from taskq.logs import listener_failed
+from taskq.middleware import Middleware
+from taskq.model import Activity
+from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
+from taskq.publisher import Publisher
+from taskq.registry import Registry, checked_exceptions, checked_hooks, checked_name
+from taskq.retry import RetryPolicy
+from taskq.settings import SettingOverrides, Settings, load, replaced
+from taskq.snapshot import Stats
+from taskq.task import AsyncTask, Definition, SyncTask, Task
+from taskq.worker import Worker
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Lifespan = Callable[["TaskQ"], AbstractAsyncContextManager[None]]
+
+
+class ActivityArguments(TaskOptionArguments, total=False):
+    """The keywords of ``@taskq.activity``, for type checkers."""
+
+    name: str
+    queue: str
+    aliases: Sequence[str]
+    no_retry: Sequence[type[BaseException]]
+    on_dead_letter: HookFunction
+    on_failure: HookFunction
+
+
+class ActivityDecorator(Protocol):
+    """What ``@taskq.activity(...)`` decorates with."""
+
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+
+
+class TaskQ:
+    """A durable task queue. Thread-safe; one object serves any number of threads and loops.
+
+    ``url`` says where activities are kept (``TASKQ_DATABASE_URL``, else ``sqlite:///taskq.db``);
+    ``backend`` is a store object instead of a URL. ``queue`` is the default queue, ``retry`` the
+    default policy. ``settings`` replaces the environment, ``**overrides`` single settings.
+    ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
+    manager entered around each worker. Nothing is opened before the first use.
+
+    Raises ConfigurationError for a setting out of bounds or a URL that nobody serves.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        backend: Store | None = None,
+        queue: str | None = None,
+        settings: Settings | None = None,
+        retry: RetryPolicy | None = None,
+        listeners: Sequence[Listener] = (),
+        middleware: Sequence[Middleware] = (),
+        lifespan: Lifespan | None = None,
+        clock: Clock | None = None,
+        **overrides: Unpack[SettingOverrides],
+    ) -> None:
+        if url is not None and backend is not None:
+            raise ConfigurationError("TaskQ takes a url or a backend, not both")
+        given: dict[str, object] = dict(cast("Mapping[str, object]", overrides))
+        if url is not None:
+            given["database_url"] = url
+        if queue is not None:
+            given["queue"] = queue
+        self.settings = load(given) if settings is None else replaced(settings, **given)
+        self.clock = clock or SystemClock()
+        self.publisher = Publisher(listeners, report=listener_failed)
+        store = backend or from_url(
+            self.settings.database_url,
+            clock=self.clock,
+            lock_timeout=self.settings.lock_timeout,
+        )
+        self.registry = Registry(
+            TaskOptions(
+                queue=self.settings.queue,
+                max_retries=self.settings.max_retries,
+                max_crashes=self.settings.max_crashes,
+                timeout=self.settings.timeout,
+                retry=retry or RetryPolicy(),
+            )
+        )
+        self.client = StoreClient(
+            store,
+            owner=self,
+            effective=self.registry.effective,
+            settings=self.settings,
+            clock=self.clock,
+            publisher=self.publisher,
+        )
+        self.middleware = tuple(middleware)
+        self.lifespan = lifespan
+
+    @overload
+    def activity(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
+    @overload
+    def activity(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+    @overload
+    def activity(self, /, **options: Unpack[ActivityArguments]) -> ActivityDecorator: ...
+
+    def activity(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        """Make a function a task; bare or with options. See ``ActivityArguments``.
+
+        ``name`` defaults to the function's. ``aliases`` are older names whose activities it also
+        runs. ``no_retry`` are exception types that end an activity as failed. Hooks take one
+        DeadLetter and run as activities of their own. Raises ConfigurationError for a bad option or
+        a name that is taken, TypeError for an unknown option.
+        """
+
+        def decorate(function: Callable[..., Any]) -> Any:
+            return self._registered(function, options)
+
+        return decorate if function is None else decorate(function)
+
+    def queue(self, name: str, **options: Unpack[TaskOptionArguments]) -> None:
+        """Set defaults for all activities of one queue. A decorator or a call beats them.
+
+        Workers of this app then serve the queue even if no task names it.
+        """
+        where = f"taskq.queue({name!r})"
+        checked = task_options(where, {"queue": name, **cast("Mapping[str, object]", options)})
+        self.registry.add_queue(name, checked)
+
+    @property
+    def tasks(self) -> Mapping[str, Task[..., Any]]:
+        """The tasks by name. Read-only."""
+        return MappingProxyType(self.registry.tasks)
+
+    def enqueue(self, activities: Sequence[Activity[R]]) -> list[ActivityFuture[R]]:
+        """Store built calls, all or none, in one round trip; futures answer one to one.
+
+        Blocks until they are committed. Raises as ``Task.delay``.
+        """
+        decoders = [self.registry.decoder(activity.type) for activity in activities]
+        receipts = self.client.submit(activities) if activities else []
+        return [
+            ActivityFuture(receipt.id, self.client, decode)
+            for receipt, decode in zip(receipts, decoders, strict=True)
+        ]
+
+    async def aenqueue(self, activities: Sequence[Activity[R]]) -> list[ActivityFuture[R]]:
+        """The same as ``enqueue`` without blocking the event loop."""
+        decoders = [self.registry.decoder(activity.type) for activity in activities]
+        receipts = await self.client.asubmit(activities) if activities else []
+        return [
+            ActivityFuture(receipt.id, self.client, decode)
+            for receipt, decode in zip(receipts, decoders, strict=True)
+        ]
+
+    def future(self, id: UUID | str) -> ActivityFuture[object]:
+        """A handle on any activity; its result comes as plain JSON values."""
+        return ActivityFuture(id if isinstance(id, UUID) else UUID(id), self.client, from_json)
+
+    def stats(self) -> Stats:
+        """Counts over all queues, blocking for one query."""
+        return self.client.call_sync(self.client.store.stats)
+
+    async def astats(self) -> Stats:
+        """Counts over all queues."""
+        return await self.client.call(self.client.store.stats)
+
+    def worker(self, **options: Unpack[WorkerArguments]) -> Worker:
+        """A worker for ``async with``; it runs on the event loop where it is entered.
+
+        Raises ConfigurationError before anything starts, for example for a type without handler.
+        """
+        return Worker(engine_for(self, options), self._run)
+
+    async def run_worker(self, **options: Unpack[WorkerArguments]) -> None:
+        """Run a worker here until it is stopped or this is cancelled. See ``worker``."""
+        await self._run(engine_for(self, options))
+
+    def close(self) -> None:
+        """Give back connections and the storage thread; the next use opens them again."""
+        self.client.close()
+
+    async def aclose(self) -> None:
+        """The same without blocking the event loop."""
+        await self.client.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.client.bridge.call(self.client.ready)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def _run(self, engine: Engine) -> None:
+        await run_engine(self, engine)
+
+    def _registered(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+        """Check the decorator's options and add the task."""
+        if not callable(function) or isinstance(function, Task):
+            raise ConfigurationError(f"@taskq.activity decorates a function, not {function!r}")
+        name = options.get("name", getattr(function, "__name__", None))
+        where = f"@taskq.activity on {name!r}"
+        definition = Definition(
+            name=checked_name(where, name),
+            function=function,
+            codec=Codec(function, Limits(max_bytes=self.settings.max_payload)),
+            options=task_options(
+                where, {key: options[key] for key in options if key not in _OWN_OPTIONS}
+            ),
+            aliases=tuple(checked_name(where, alias) for alias in options.get("aliases", ())),
+            no_retry=checked_exceptions(where, options.get("no_retry", ())),
+            hooks=checked_hooks(where, {hook: options[hook] for hook in HOOKS if hook in options}),
+        )
+        task: Task[..., Any]
+        if inspect.iscoroutinefunction(function):
+            task = AsyncTask[..., Any](definition, self.client)
+        else:
+            task = SyncTask[..., Any](definition, self.client)
+        self.registry.add(task)
+        return task
+
+
+_OWN_OPTIONS = frozenset({"name", "aliases", "no_retry", *HOOKS})

@@ -1,0 +1,153 @@
+"""Puts a worker together from an app and the options it was started with."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import random
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, TypedDict, cast
+
+import anyio
+
+from taskq.engine import Engine, EngineOptions
+from taskq.errors import BackendUnavailable, ConfigurationError
+from taskq.events import BackgroundError
+from taskq.identifiers import new_id
+from taskq.settings import NAME, bad_name, replaced
+from taskq.version import VERSION
+
+if TYPE_CHECKING:
+    from taskq.app import TaskQ
+
+
+class WorkerArguments(TypedDict, total=False):
+    """The keywords of ``taskq.worker`` and ``taskq.run_worker``; the CLI's flags.
+
+    ``queues``: those to serve (default: every queue that tasks name, and the app's).
+    ``types``: only these task names; ``"*"`` claims every type and puts unknown ones back.
+    ``burst``: drain, then return. ``claim_ahead``: a fixed number of activities claimed beyond free
+    slots, instead of what recent run times allow. The rest are settings.
+    """
+
+    queues: Sequence[str]
+    types: Sequence[str] | str
+    concurrency: int
+    threads: int | None
+    burst: bool
+    name: str
+    shutdown_grace: float
+    lease: float
+    renew_interval: float | None
+    reaper_interval: float
+    poll_interval: float
+    poll_max: float
+    claim_ahead: int | None
+
+
+def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
+    """An engine for this app. Raises ConfigurationError for anything that does not fit."""
+    given = dict(options)
+    unknown = given.keys() - WorkerArguments.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"worker() got an unexpected keyword {min(unknown)!r}")
+    settings = replaced(
+        app.settings, **{name: given[name] for name in given if hasattr(app.settings, name)}
+    )
+    handlers = app.registry.handlers()
+    if not handlers:
+        raise ConfigurationError(
+            "this app has no activities: decorate a function with @taskq.activity, and make sure"
+            " that its module is imported"
+        )
+    types, catch_all = _types(given.get("types"))
+    host = socket.gethostname()
+    return Engine(
+        backend=app.client.store,
+        bridge=app.client.bridge,
+        handlers=handlers,
+        options=EngineOptions(
+            name=cast("str | None", given.get("name")) or f"{host}-{os.getpid()}",
+            host=host,
+            pid=os.getpid(),
+            version=VERSION,
+            queues=_queues(given.get("queues")) or app.registry.queues(),
+            types=types,
+            catch_all=catch_all,
+            concurrency=settings.concurrency,
+            threads=settings.threads,
+            lease=settings.lease,
+            renew_interval=settings.renewal,
+            reaper_interval=settings.reaper_interval,
+            reaper_batch=settings.reaper_batch_size,
+            poll_interval=settings.poll_interval,
+            poll_max=settings.poll_max,
+            claim_ahead=cast("int | None", given.get("claim_ahead")),
+            shutdown_grace=settings.shutdown_grace,
+            burst=bool(given.get("burst")),
+        ),
+        clock=app.clock,
+        emit=app.publisher.publish,
+        middleware=app.middleware,
+        owner=app,
+        new_id=new_id,
+        random=random.random,
+        dump=faulthandler.dump_traceback,
+    )
+
+
+async def run_engine(app: TaskQ, engine: Engine) -> None:
+    """Open the store, however long that takes, enter the lifespan and run until stopped."""
+    if not await _opened(app, engine):
+        return
+    async with app.lifespan(app) if app.lifespan is not None else nullcontext():
+        await engine.run()
+
+
+async def _opened(app: TaskQ, engine: Engine) -> bool:
+    """Try with backoff while the store is unavailable; False when stopped meanwhile.
+
+    Anything else (a schema that does not fit, a file that is no database) raises: waiting would not
+    help.
+    """
+    pause = 0.1
+    while not engine.stopping:
+        try:
+            await app.client.bridge.call(app.client.ready)
+        except BackendUnavailable as error:
+            app.publisher.publish(BackgroundError(worker=engine.id, loop="open", error=error))
+        else:
+            return True
+        with anyio.move_on_after(pause):
+            await engine.stop_requested()
+        pause = min(5.0, pause * 2)
+    return False
+
+
+def _queues(queues: object) -> tuple[str, ...]:
+    names = _names("queues", queues)
+    for name in names:
+        if not NAME.match(name):
+            raise ConfigurationError(bad_name("queue", name))
+    return names
+
+
+def _types(types: object) -> tuple[tuple[str, ...] | None, bool]:
+    """The types to claim (None: those that have handlers), and whether to claim every type."""
+    if types == "*":
+        return None, True
+    return _names("types", types) or None, False
+
+
+def _names(what: str, names: object) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise ConfigurationError(f"{what} must be a sequence of names, not {names!r}")
+    found = cast("Sequence[object]", names)
+    for name in found:
+        if not isinstance(name, str):
+            raise ConfigurationError(f"{what} must be a sequence of names, not {names!r}")
+    return tuple(dict.fromkeys(cast("Sequence[str]", found)))

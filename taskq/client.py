@@ -1,0 +1,246 @@
+"""The app's hold on its store: opens it on first use, serves call-sites on any thread or loop."""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import weakref
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar, TypeVarTuple
+from uuid import UUID
+
+import anyio
+
+from taskq.backends import Store
+from taskq.bridge import Bridge, DirectBridge, ResidentBridge
+from taskq.bridge.running import on_event_loop
+from taskq.clock import Clock
+from taskq.context import current_or_none
+from taskq.errors import ActivityNotFound, BackendUnavailable, EnqueueTimeout, ResultTimeout
+from taskq.events import Enqueued
+from taskq.identifiers import new_id
+from taskq.logs import blocking_delay
+from taskq.model import Activity, Ended, Receipt
+from taskq.options import TaskOptions
+from taskq.publisher import Publisher
+from taskq.settings import Settings
+from taskq.snapshot import ActivityInfo
+from taskq.task import Effective
+from taskq.watcher import Watcher
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class StoreClient:
+    """Submits, waits, looks and cancels. Thread-safe; any event loop; survives fork."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        owner: object,
+        effective: Callable[[TaskOptions], Effective],
+        settings: Settings,
+        clock: Clock,
+        publisher: Publisher,
+    ) -> None:
+        self.store = store
+        self.owner = owner
+        self._effective = effective
+        self.max_depth = settings.max_depth
+        self.new_id = new_id
+        self.bridge: Bridge
+        if store.capabilities.resident:
+            self.bridge = resident = ResidentBridge()
+            resident.on_fork(self._after_fork)
+        else:
+            self.bridge = DirectBridge()
+        self._settings = settings
+        self._publisher = publisher
+        self._clock = clock
+        self._opened = False
+        self._blocking_places: set[str] = set()
+        self._watcher = Watcher(store, self.bridge, clock, self.ready)
+        atexit.register(_close_at_exit, weakref.ref(self))
+
+    def effective(self, options: TaskOptions) -> Effective:
+        """These options, completed by those of the queue, of the app and the defaults."""
+        return self._effective(options)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for an activity in this process."""
+        return self._watcher.waiting
+
+    async def ready(self) -> None:
+        """Beside the store: open it unless it is open."""
+        if not self._opened:
+            await self.store.open()
+            self._opened = True
+
+    async def call(
+        self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts, deadline: float = 30.0
+    ) -> T:
+        """Run one of the store's methods, opening the store first, from any event loop."""
+        return await self.bridge.call(self._with_store, function, args, deadline=deadline)
+
+    def call_sync(
+        self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts, deadline: float = 30.0
+    ) -> T:
+        """The same from a thread; blocks."""
+        return self.bridge.call_sync(self._with_store, function, args, deadline=deadline)
+
+    def submit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
+        """Store calls; blocks until they are committed, for ``enqueue_timeout`` at the most."""
+        seconds = self._settings.enqueue_timeout
+        if on_event_loop():
+            self._say_that_it_blocks(activities[0].type)
+            if current_or_none() is not None:
+                seconds = min(seconds, self._settings.worker_enqueue_timeout)
+        try:
+            receipts = self.bridge.call_sync(self._stored, activities, seconds, deadline=seconds)
+        except BackendUnavailable as error:
+            raise self._enqueue_timeout(activities, seconds, error) from error
+        return self._published(activities, receipts)
+
+    async def asubmit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
+        """The same without blocking the event loop."""
+        seconds = self._settings.enqueue_timeout
+        try:
+            receipts = await self.bridge.call(self._stored, activities, seconds, deadline=seconds)
+        except BackendUnavailable as error:
+            raise self._enqueue_timeout(activities, seconds, error) from error
+        return self._published(activities, receipts)
+
+    async def wait(self, id: UUID) -> Ended | None:
+        """How an activity ended; None if there is no such activity."""
+        return await self._watcher.wait(id)
+
+    def wait_sync(self, id: UUID, timeout: float | None) -> Ended | None:
+        """The same for a thread."""
+        if on_event_loop():
+            raise RuntimeError(
+                "result() would block this thread's event loop, and with it perhaps the worker that"
+                " is to give the result: await it"
+            )
+        try:
+            return self._watcher.wait_sync(id, timeout)
+        except TimeoutError:
+            raise self._result_timeout(id, timeout) from None
+
+    async def ainfo(self, id: UUID) -> ActivityInfo:
+        """A snapshot."""
+        return _found(id, (await self.call(self.store.get, [id])).get(id))
+
+    def info(self, id: UUID) -> ActivityInfo:
+        """The same for sync code."""
+        return _found(id, self.call_sync(self.store.get, [id]).get(id))
+
+    async def acancel(self, id: UUID) -> bool:
+        """Request a cancel; whether it was accepted."""
+        before = _found(id, (await self.call(self.store.cancel, [id])).get(id))
+        return not before.terminal
+
+    def cancel(self, id: UUID) -> bool:
+        """The same for sync code."""
+        return not _found(id, self.call_sync(self.store.cancel, [id]).get(id)).terminal
+
+    def close(self) -> None:
+        """Give back connections and the storage thread. The next use opens them again."""
+        self.bridge.call_sync(self._closed)
+        self.bridge.close()
+
+    async def aclose(self) -> None:
+        """The same without blocking the event loop."""
+        await self.bridge.call(self._closed)
+        await self.bridge.aclose()
+
+    async def _with_store(
+        self, function: Callable[[*Ts], Coroutine[Any, Any, T]], args: tuple[*Ts]
+    ) -> T:
+        await self.ready()
+        return await function(*args)
+
+    async def _stored(self, activities: Sequence[Activity[Any]], seconds: float) -> list[Receipt]:
+        """Beside the store: submit, again and again while it is unavailable (ids make it safe)."""
+        end = self._clock.monotonic() + seconds
+        pause = 0.05
+        while True:
+            try:
+                await self.ready()
+                return await self.store.submit(activities)
+            except BackendUnavailable:
+                if not self.store.capabilities.resident or self._clock.monotonic() + pause > end:
+                    raise
+            await anyio.sleep(pause)
+            pause = min(1.0, pause * 2)
+
+    def _say_that_it_blocks(self, type: str) -> None:
+        """Once for each line of code outside taskq that blocks an event loop by ``delay``."""
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_globals.get("__name__", "").startswith("taskq."):
+            frame = frame.f_back
+        place = "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        if place not in self._blocking_places:
+            self._blocking_places.add(place)
+            blocking_delay(type, place)
+
+    def _published(
+        self, activities: Sequence[Activity[Any]], receipts: list[Receipt]
+    ) -> list[Receipt]:
+        for activity, receipt in zip(activities, receipts, strict=True):
+            self._publisher.publish(
+                Enqueued(activity=activity, id=receipt.id, created=receipt.created)
+            )
+        return receipts
+
+    def _enqueue_timeout(
+        self, activities: Sequence[Activity[Any]], seconds: float, error: BackendUnavailable
+    ) -> EnqueueTimeout:
+        what = activities[0].type if len(activities) == 1 else f"{len(activities)} activities"
+        return EnqueueTimeout(
+            f"{what} could not be stored within {seconds:g} s in {self.store.location}: {error}."
+            " If this program has a transaction open on the same database, end it first or pass it"
+        )
+
+    def _result_timeout(self, id: UUID, timeout: float | None) -> ResultTimeout:
+        """What is known about an activity that was waited for in vain."""
+        where = f"(database: {self.store.location})"
+        try:
+            info = self.call_sync(self.store.get, [id], deadline=5.0).get(id)
+            unserved = self.call_sync(self.store.unserved, deadline=5.0)
+        except BackendUnavailable as error:
+            return ResultTimeout(
+                f"activity {id} gave no result within {timeout} s; {error} {where}"
+            )
+        if info is None:
+            return ResultTimeout(f"activity {id} gave no result within {timeout} s {where}")
+        message = f"{info.type} {id} is still {info.status} after {timeout} s"
+        if any((gap.queue, gap.type) == (info.queue, info.type) for gap in unserved):
+            message += f"; no live worker serves type {info.type!r} on queue {info.queue!r}"
+        return ResultTimeout(f"{message} {where}")
+
+    def _after_fork(self) -> None:
+        self._opened = False
+        self.store.after_fork()
+        self._watcher.after_fork()
+
+    async def _closed(self) -> None:
+        await self._watcher.aclose()
+        if self._opened:
+            self._opened = False
+            await self.store.close()
+
+
+def _found(id: UUID, found: T | None) -> T:
+    if found is None:
+        raise ActivityNotFound(f"there is no activity {id}", id=id)
+    return found
+
+
+def _close_at_exit(reference: weakref.ref[StoreClient]) -> None:
+    """A script that never closes its app still gives back its connections when it ends."""
+    client = reference()
+    if client is not None:
+        client.close()

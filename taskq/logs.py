@@ -1,0 +1,212 @@
+"""Logging: the listener that turns events into log lines, and the two line formats of the CLI.
+
+Nothing else in taskq logs. The logger is ``taskq``; it has a NullHandler, so a library user who
+configures nothing sees nothing but warnings of Python's last resort.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from taskq import events
+from taskq.context import current_or_none
+
+if TYPE_CHECKING:
+    from taskq.events import Event, Listener
+    from taskq.model import Attempt
+
+logger = logging.getLogger("taskq")
+logger.addHandler(logging.NullHandler())
+
+FIELDS = ("activity", "type", "queue", "attempt", "worker")
+"""What a line says about the activity it concerns, in this order."""
+
+
+class LoggingListener:
+    """Writes a line for each event that a person may want to see: starts and ends at INFO, retries
+    and refused outcomes at WARNING, failures, dead letters and background errors at ERROR, the rest
+    at DEBUG. Each line carries ``FIELDS`` as attributes of the record."""
+
+    def on_event(self, event: Event) -> None:
+        """Write the event's line."""
+        level, message = _line(event)
+        if not logger.isEnabledFor(level):
+            return
+        error = event.error if isinstance(event, events.BackgroundError) else None
+        logger.log(level, message, extra=_extra(event), exc_info=error)
+
+
+def _line(event: Event) -> tuple[int, str]:
+    """The level and the message for an event."""
+    match event:
+        case events.Enqueued():
+            return logging.DEBUG, f"enqueued {event.activity.type}"
+        case events.WorkerEvent():
+            return _worker_line(event)
+        case events.AttemptEvent():
+            return _attempt_line(event)
+        case _:
+            return logging.DEBUG, type(event).__name__
+
+
+def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
+    match event:
+        case events.WorkerStarted():
+            queues = ", ".join(event.queues)
+            return logging.INFO, (
+                f"worker {event.name} started: {event.concurrency} slots, queues {queues}"
+            )
+        case events.WorkerStopping():
+            return logging.INFO, f"stopping, handlers have {event.grace:g} s"
+        case events.WorkerStopped():
+            return logging.INFO, "stopped"
+        case events.BackgroundError():
+            return logging.ERROR, f"{event.loop} failed and goes on: {event.error}"
+        case _:
+            return logging.DEBUG, type(event).__name__
+
+
+def _attempt_line(event: events.AttemptEvent) -> tuple[int, str]:
+    match event:
+        case events.Started():
+            return logging.DEBUG, f"started {event.attempt.type}"
+        case events.Completed():
+            return logging.INFO, f"completed {event.attempt.type} in {event.seconds:.3f} s"
+        case events.Retrying():
+            error = event.error
+            return logging.WARNING, (
+                f"failed {event.attempt.type}, retrying in {event.delay:.3g} s:"
+                f" {error.type}: {error.message}"
+            )
+        case events.Failed():
+            return logging.ERROR, _ended("failed", event)
+        case events.DeadLettered():
+            return logging.ERROR, _ended("dead-lettered", event)
+        case events.OutcomeRefused():
+            return logging.WARNING, (
+                f"refused the outcome of {event.attempt.type}: its lease no longer held"
+            )
+        case events.WorkerLost():
+            level = logging.ERROR if event.dead else logging.WARNING
+            return level, f"took back {event.attempt.type}: {event.error.message}"
+        case events.ThreadOverran():
+            return logging.WARNING, (
+                f"the thread of {event.attempt.type} is past its timeout and keeps its slot"
+            )
+        case _:
+            return logging.INFO, f"{type(event).__name__.lower()} {event.attempt.type}"
+
+
+def _ended(how: str, event: events.Failed | events.DeadLettered) -> str:
+    error = event.error
+    return f"{how} {event.attempt.type}: {error.type}: {error.message}"
+
+
+def _extra(event: Event) -> dict[str, object]:
+    if isinstance(event, events.AttemptEvent):
+        return _about(event.attempt)
+    if isinstance(event, events.WorkerEvent):
+        return {"worker": str(event.worker)}
+    if isinstance(event, events.Enqueued):
+        return {
+            "activity": str(event.id),
+            "type": event.activity.type,
+            "queue": event.activity.queue,
+        }
+    return {}
+
+
+def _about(attempt: Attempt) -> dict[str, object]:
+    return {
+        "activity": str(attempt.id),
+        "type": attempt.type,
+        "queue": attempt.queue,
+        "attempt": attempt.number,
+        "worker": str(attempt.worker),
+    }
+
+
+class ContextFilter(logging.Filter):
+    """Adds ``FIELDS`` of the running attempt to every record, also to those of user code."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add the fields; never drops a record."""
+        context = current_or_none()
+        if context is not None and not hasattr(record, "activity"):
+            record.activity = str(context.id)
+            record.type = context.type
+            record.queue = context.queue
+            record.attempt = context.attempt
+            record.worker = str(context.worker)
+        return True
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-11-29 12:00:00.123 INFO taskq: completed … activity=… type=…``; control characters
+    of messages are escaped, so that a payload cannot forge lines (threat:T15)."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, then the traceback where there is one."""
+        at = datetime.fromtimestamp(record.created).isoformat(" ", timespec="milliseconds")
+        fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
+        line = f"{at} {record.levelname} {record.name}: {_escaped(record.getMessage())}{fields}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: at, level, logger, message, the fields, traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        content: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_fields(record),
+        }
+        if record.exc_info:
+            content["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(content, default=str)
+
+
+def configure(level: str, style: str) -> None:
+    """For the CLI: send every record of at least ``level`` to stderr as ``text`` or ``json``."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+    handler.addFilter(ContextFilter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for noisy in ("alembic", "sqlalchemy", "asyncio"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def blocking_delay(task: str, place: str) -> None:
+    """Say once per call-site that ``adelay`` exists."""
+    logger.info(
+        "%s: %s.delay() blocks this event loop for one commit; adelay() does not", place, task
+    )
+
+
+def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
+    """Say that a listener raised."""
+    logger.error(
+        "listener %r raised on %s: %s", listener, type(event).__name__, error, exc_info=error
+    )
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    return {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )

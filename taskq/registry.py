@@ -1,0 +1,144 @@
+"""The tasks and queue defaults of one app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
+from typing import Any, cast
+
+import msgspec
+
+from taskq.engine.handler import Handler
+from taskq.errors import ConfigurationError
+from taskq.hooks import HOOKS, hook_type
+from taskq.model import DeadLetter, Hook
+from taskq.options import HookFunction, TaskOptions
+from taskq.retry import RetryPolicy
+from taskq.settings import NAME, bad_name
+from taskq.task import Effective, Task, completed
+
+
+class Registry:
+    """Tasks by name, options by layer. ``base`` are the app's own options, all of them set."""
+
+    def __init__(self, base: TaskOptions) -> None:
+        self.tasks: dict[str, Task[..., Any]] = {}
+        self._base = base
+        self._queues: dict[str, TaskOptions] = {}
+        self._effective: dict[TaskOptions, Effective] = {}
+        self._owners: dict[str, Task[..., Any]] = {}
+
+    def add(self, task: Task[..., Any]) -> None:
+        """Add a task under its name and aliases. Raises ConfigurationError when one is taken."""
+        definition = task.definition
+        names = (definition.name, *definition.aliases)
+        for name in (*names, *(hook_type(definition.name, hook) for hook in definition.hooks)):
+            other = self._owners.get(name)
+            if other is not None:
+                raise ConfigurationError(
+                    f"the task name {name!r} is taken: {_place(other)} and {_place(task)}"
+                    " both use it; give one of them another name"
+                )
+        for name in (*names, *(hook_type(definition.name, hook) for hook in definition.hooks)):
+            self._owners[name] = task
+        self.tasks[definition.name] = task
+
+    def add_queue(self, name: str, options: TaskOptions) -> None:
+        """Set the defaults of a queue. Raises ConfigurationError when it has some already."""
+        if name in self._queues:
+            raise ConfigurationError(f"taskq.queue({name!r}) was called twice")
+        self._queues[name] = options
+        self._effective.clear()
+
+    def effective(self, options: TaskOptions) -> Effective:
+        """Options completed by those of their queue and of the app."""
+        found = self._effective.get(options)
+        if found is None:
+            named = options.over(TaskOptions(queue=self._base.queue))
+            layered = named.over(self._queues.get(cast("str", named.queue), TaskOptions()))
+            found = completed(layered.over(self._base), retry=RetryPolicy())
+            if len(self._effective) < 1000:
+                self._effective[options] = found
+        return found
+
+    def queues(self) -> tuple[str, ...]:
+        """Every queue that a worker of this app serves: the app's, those with defaults, and those
+        that tasks name; sorted."""
+        names = {self._base.queue, *self._queues}
+        names.update(self.effective(task.definition.options).queue for task in self.tasks.values())
+        return tuple(sorted(cast("set[str]", names)))
+
+    def decoder(self, type: str) -> Callable[[str], Any]:
+        """How results of this type are read. Raises ConfigurationError for an unknown type."""
+        task = self._owners.get(type)
+        if task is None:
+            raise ConfigurationError(
+                f"no task of this app is named {type!r}; there are: {', '.join(sorted(self.tasks))}"
+            )
+        return task.definition.codec.decode_result
+
+    def handlers(self) -> dict[str, Handler]:
+        """What a worker can run, by activity type: tasks, their aliases and their hooks."""
+        handlers: dict[str, Handler] = {}
+        for task in self.tasks.values():
+            definition = task.definition
+            handler = Handler(
+                function=definition.function,
+                is_async=task.is_async,
+                decode=definition.codec.decode,
+                encode=definition.codec.encode_result,
+                no_retry=definition.no_retry,
+            )
+            for name in (definition.name, *definition.aliases):
+                handlers[name] = handler
+                for hook, function in definition.hooks.items():
+                    handlers[hook_type(name, hook)] = _hook_handler(function)
+        return handlers
+
+
+class _HookArguments(msgspec.Struct, frozen=True):
+    dead: DeadLetter
+
+
+def _hook_handler(function: HookFunction) -> Handler:
+    """A hook runs like any activity; its one argument is a DeadLetter and its result is dropped."""
+
+    def decode(text: str) -> tuple[tuple[object, ...], Mapping[str, object]]:
+        return (msgspec.json.decode(text, type=_HookArguments).dead,), {}
+
+    return Handler(
+        function=function,
+        is_async=iscoroutinefunction(function),
+        decode=decode,
+        encode=lambda _: "null",
+    )
+
+
+def checked_name(where: str, name: object) -> str:
+    """A task name or alias. Raises ConfigurationError."""
+    if not isinstance(name, str) or not NAME.match(name):
+        raise ConfigurationError(f"{where}: {bad_name('task', name)}")
+    return name
+
+
+def checked_exceptions(where: str, types: Sequence[object]) -> tuple[type[BaseException], ...]:
+    """The exception types of ``no_retry``. Raises ConfigurationError."""
+    for kind in types:
+        if not isinstance(kind, type) or not issubclass(kind, BaseException):
+            raise ConfigurationError(f"{where}: no_retry takes exception types, not {kind!r}")
+    return cast("tuple[type[BaseException], ...]", tuple(types))
+
+
+def checked_hooks(where: str, hooks: Mapping[Hook, object]) -> dict[Hook, HookFunction]:
+    """Hook functions, in the order in which they run. Raises ConfigurationError."""
+    for hook, function in hooks.items():
+        if not callable(function):
+            raise ConfigurationError(f"{where}: {hook} must be a function, not {function!r}")
+    return {hook: cast("HookFunction", hooks[hook]) for hook in HOOKS if hook in hooks}
+
+
+def _place(task: Task[..., Any]) -> str:
+    function = task.definition.function
+    code = getattr(function, "__code__", None)
+    line = f":{code.co_firstlineno}" if code is not None else ""
+    return f"{function.__module__}.{function.__qualname__}{line}"

@@ -1,0 +1,311 @@
+"""The decorated function: what a call-site holds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack, cast
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from taskq.codec import Codec, digest, to_json
+from taskq.context import Context, current_or_none
+from taskq.errors import DepthExceeded
+from taskq.future import ActivityFuture, Tracker
+from taskq.idempotency import key_hash
+from taskq.model import Activity, Hook, Idempotency, Policy, Priority, Receipt
+from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
+from taskq.retry import RetryPolicy
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Client(Tracker, Protocol):
+    """What a task needs of the app. Declared here so that tasks do not import the app."""
+
+    @property
+    def owner(self) -> object:
+        """The app: a handler's calls become children only inside its own app's workers."""
+        ...
+
+    @property
+    def max_depth(self) -> int:
+        """Generations of children below a root."""
+        ...
+
+    def new_id(self) -> UUID:
+        """A fresh id that grows with time."""
+        ...
+
+    def effective(self, options: TaskOptions) -> Effective:
+        """These options, completed by those of the queue, of the app and the defaults."""
+        ...
+
+    def submit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
+        """Store calls; blocks until they are committed. Raises EnqueueTimeout, BackendError,
+        IdempotencyConflict."""
+        ...
+
+    async def asubmit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
+        """The same without blocking the event loop."""
+        ...
+
+
+class Effective(Struct, frozen=True, kw_only=True):
+    """Task options with every one decided."""
+
+    queue: str
+    priority: Priority
+    max_retries: int | None
+    max_crashes: int
+    timeout: float | None
+    policy: Policy
+
+
+class Definition(Struct, frozen=True, kw_only=True):
+    """What the decorator recorded. ``hooks`` are functions of one DeadLetter."""
+
+    name: str
+    function: Callable[..., Any]
+    codec: Codec
+    options: TaskOptions
+    aliases: tuple[str, ...] = ()
+    no_retry: tuple[type[BaseException], ...] = ()
+    hooks: Mapping[Hook, HookFunction] = {}
+
+
+class Task(Generic[P, R]):
+    """A decorated function. ``P`` are its parameters, ``R`` what it returns (awaited, if async).
+
+    Calling it runs the function here and now, without the queue. See AsyncTask and SyncTask.
+    """
+
+    is_async: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        definition: Definition,
+        client: Client,
+        *,
+        options: TaskOptions | None = None,
+        call: CallOptions | None = None,
+    ) -> None:
+        functools.update_wrapper(cast("Callable[..., Any]", self), definition.function)
+        self._definition = definition
+        self._client = client
+        self._options = options or TaskOptions()
+        self._call = call or CallOptions()
+
+    @property
+    def name(self) -> str:
+        """The activity type under which its calls are stored."""
+        return self._definition.name
+
+    @property
+    def definition(self) -> Definition:
+        """What the decorator recorded."""
+        return self._definition
+
+    def options(self, **options: Unpack[CallArguments]) -> Self:
+        """The same task with other options for the calls made through what is returned.
+
+        Raises ValueError or ConfigurationError for a bad value, TypeError for an unknown option.
+        """
+        where = f"{self.name}.options()"
+        task, call = call_options(where, cast("Mapping[str, object]", options), self._call)
+        return self._copy(task.over(self._options), call)
+
+    def delay(self, *args: P.args, **kwargs: P.kwargs) -> ActivityFuture[R]:
+        """Store a call; it is committed when this returns. Works everywhere; blocks meanwhile.
+
+        Raises TypeError for arguments that do not fit the signature, SerializationError for a value
+        that cannot be stored exactly, EnqueueTimeout, BackendError, IdempotencyConflict,
+        DepthExceeded. Nothing is stored then (after EnqueueTimeout it may have been).
+        """
+        return self._future(self._client.submit([self.build(*args, **kwargs)])[0])
+
+    async def adelay(self, *args: P.args, **kwargs: P.kwargs) -> ActivityFuture[R]:
+        """The same as ``delay`` without blocking the event loop (asyncio or trio)."""
+        return self._future((await self._client.asubmit([self.build(*args, **kwargs)]))[0])
+
+    def schedule(
+        self, when: timedelta | float | datetime, /, *args: P.args, **kwargs: P.kwargs
+    ) -> ActivityFuture[R]:
+        """Store a call that runs ``when`` is due: after a timedelta or seconds, or at an aware
+        datetime. Raises as ``delay``; ValueError for a bad time."""
+        return self._at(when).delay(*args, **kwargs)
+
+    async def aschedule(
+        self, when: timedelta | float | datetime, /, *args: P.args, **kwargs: P.kwargs
+    ) -> ActivityFuture[R]:
+        """The same as ``schedule`` without blocking the event loop."""
+        return await self._at(when).adelay(*args, **kwargs)
+
+    def build(self, *args: P.args, **kwargs: P.kwargs) -> Activity[R]:
+        """The call as an Activity that is not stored yet, for ``taskq.enqueue([...])``.
+
+        Its id is chosen here: storing it twice stores it once. Raises as ``delay`` for arguments.
+        """
+        return self._activity(self._definition.codec.encode(args, kwargs))
+
+    def build_json(self, payload: str) -> Activity[R]:
+        """The same from the JSON text of an object of named arguments, checked as a call is.
+
+        Raises SerializationError when it does not fit.
+        """
+        args, kwargs = self._definition.codec.decode(payload)
+        return self._activity(self._definition.codec.encode(args, kwargs))
+
+    def future(self, id: UUID | str) -> ActivityFuture[R]:
+        """A handle on a call stored elsewhere. Raises ValueError for a text that is no UUID."""
+        identity = id if isinstance(id, UUID) else UUID(id)
+        return ActivityFuture(identity, self._client, self._definition.codec.decode_result)
+
+    def _future(self, receipt: Receipt) -> ActivityFuture[R]:
+        return self.future(receipt.id)
+
+    def _at(self, when: timedelta | float | datetime) -> Self:
+        if isinstance(when, datetime):
+            given: dict[str, object] = {"run_at": when}
+        else:
+            given = {"delay": when}
+        where = f"{self.name}.schedule()"
+        _, call = call_options(where, given, self._call)
+        return self._copy(self._options, call)
+
+    def _copy(self, options: TaskOptions, call: CallOptions) -> Self:
+        return type(self)(self._definition, self._client, options=options, call=call)
+
+    def _activity(self, payload: str) -> Activity[R]:
+        call = self._call
+        effective = self._client.effective(self._options.over(self._definition.options))
+        lineage = self._lineage()
+        return Activity(
+            id=lineage.id,
+            type=self.name,
+            queue=effective.queue,
+            payload=payload,
+            root_id=lineage.root_id,
+            origin_id=lineage.origin_id,
+            parent_id=lineage.parent_id,
+            depth=lineage.depth,
+            priority=effective.priority,
+            max_retries=effective.max_retries,
+            max_crashes=effective.max_crashes,
+            timeout=effective.timeout,
+            policy=self._policy(effective.policy),
+            run_at=call.run_at,
+            delay=call.delay,
+            metadata=to_json(dict(call.metadata)) if call.metadata else None,
+            tags=to_json(dict(call.tags)) if call.tags else None,
+            source=call.source,
+            correlation_id=call.correlation_id or lineage.correlation_id,
+            user_id=call.user_id or lineage.user_id,
+            idempotency=self._idempotency(effective.queue, payload),
+        )
+
+    def _policy(self, policy: Policy) -> Policy:
+        hooks = tuple(self._definition.hooks)
+        return msgspec.structs.replace(policy, hooks=hooks) if hooks else policy
+
+    def _idempotency(self, queue: str, payload: str) -> Idempotency | None:
+        key = self._call.idempotency_key
+        if key is None:
+            return None
+        return Idempotency(
+            key=key[:200],
+            hash=key_hash(queue, self.name, key),
+            digest=digest(payload),
+            on_duplicate=self._call.on_duplicate,
+            check_arguments=self._call.on_mismatch == "error",
+        )
+
+    def _lineage(self) -> _Lineage:
+        """Where the new activity stands in the tree (seed:S3–S6, Q11; D24)."""
+        id = self._client.new_id()
+        context = current_or_none()
+        if context is None or context.owner is not self._client.owner:
+            return _Lineage(id=id, root_id=id, origin_id=id)
+        if self._call.as_root:
+            return _Lineage(id=id, root_id=id, origin_id=context.origin_id)
+        if context.depth + 1 > self._client.max_depth:
+            raise DepthExceeded(self._too_deep(context))
+        return _Lineage(
+            id=id,
+            root_id=context.root_id,
+            origin_id=context.origin_id,
+            parent_id=context.id,
+            depth=context.depth + 1,
+            correlation_id=context.correlation_id,
+            user_id=context.user_id,
+        )
+
+    def _too_deep(self, context: Context) -> str:
+        return (
+            f"{self.name} would be generation {context.depth + 1} below its root"
+            f" {context.root_id}, called by {context.type} ({context.id}); max_depth is"
+            f" {self._client.max_depth}. Use options(as_root=True) to start a tree of its own"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class AsyncTask(Task[P, R]):
+    """A task whose function is ``async def``: awaited on the worker's event loop."""
+
+    is_async = True
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Run the function here, without the queue: ``await send_email("ada@example.com")``."""
+        function: Callable[P, Coroutine[Any, Any, R]] = self._definition.function
+        return function(*args, **kwargs)
+
+
+class SyncTask(Task[P, R]):
+    """A task whose function is ``def``: called in one of the worker's threads."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the function here, without the queue."""
+        function: Callable[P, R] = self._definition.function
+        return function(*args, **kwargs)
+
+
+class _Lineage(Struct, frozen=True, kw_only=True):
+    """Where an activity stands in its tree."""
+
+    id: UUID
+    root_id: UUID
+    origin_id: UUID
+    parent_id: UUID | None = None
+    depth: int = 0
+    correlation_id: str | None = None
+    user_id: str | None = None
+
+
+def completed(options: TaskOptions, *, retry: RetryPolicy) -> Effective:
+    """Options in which every field is said, as decided values; ``retry`` where none is."""
+
+    def said(name: str, default: object) -> Any:
+        value = getattr(options, name)
+        return default if value is UNSET else value
+
+    policy = said("retry", retry)
+    if options.max_retry_delay is not UNSET:
+        policy = msgspec.structs.replace(policy, max_delay=options.max_retry_delay)
+    return Effective(
+        queue=said("queue", "default"),
+        priority=said("priority", Priority.NORMAL),
+        max_retries=said("max_retries", 3),
+        max_crashes=said("max_crashes", 3),
+        timeout=said("timeout", 300.0),
+        policy=Policy(
+            retry=policy,
+            retry_on_timeout=said("retry_on_timeout", True),
+            on_child_failure=said("on_child_failure", "fail"),
+        ),
+    )

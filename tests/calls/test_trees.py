@@ -1,0 +1,312 @@
+"""Parents, children and what handlers see (seed:S3-S6, Q11; D24)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import anyio
+import pytest
+
+from taskq import (
+    ActivityDeadLettered,
+    ActivityFailed,
+    Context,
+    DeadLetter,
+    ErrorKind,
+    RetryError,
+    RetryPolicy,
+    Snooze,
+    Status,
+    TaskQ,
+    current,
+    current_or_none,
+)
+from taskq.snapshot import ActivityInfo
+
+SOON = RetryPolicy(initial_delay=0.01)
+
+
+def seen(context: Context) -> dict[str, object]:
+    return {
+        "id": str(context.id),
+        "parent": str(context.parent_id),
+        "root": str(context.root_id),
+        "depth": context.depth,
+        "correlation": context.correlation_id,
+        "user": context.user_id,
+        "source": context.source,
+        "tags": dict(context.tags),
+        "metadata": dict(context.metadata),
+        "attempt": context.attempt,
+        "max_retries": context.max_retries,
+    }
+
+
+def test_outside_a_handler_there_is_no_context() -> None:
+    with pytest.raises(LookupError, match="no activity"):
+        current()
+    assert current_or_none() is None
+
+
+async def test_a_handler_sees_its_activity(app: TaskQ) -> None:
+    """seed:S6, seed:Q17"""
+
+    @app.activity(max_retries=7)
+    async def look() -> dict[str, object]:
+        return seen(current())
+
+    options = look.options(
+        correlation_id="c", user_id="u", source="web", tags={"a": "b"}, metadata={"n": 1}
+    )
+    async with app.worker():
+        future = await options.adelay()
+        result = await future
+    assert result == {
+        "id": str(future.id),
+        "parent": "None",
+        "root": str(future.id),
+        "depth": 0,
+        "correlation": "c",
+        "user": "u",
+        "source": "web",
+        "tags": {"a": "b"},
+        "metadata": {"n": 1},
+        "attempt": 1,
+        "max_retries": 7,
+    }
+
+
+async def test_a_call_in_a_handler_is_a_child_sync_or_async(app: TaskQ) -> None:
+    """seed:S3, seed:S4, D29"""
+
+    @app.activity
+    def look() -> dict[str, object]:
+        return seen(current())
+
+    @app.activity
+    def sync_parent() -> dict[str, object]:
+        return look.delay().result(timeout=10)
+
+    @app.activity
+    async def parent() -> dict[str, object]:
+        return await (await sync_parent.adelay())
+
+    async with app.worker():
+        future = await parent.options(correlation_id="c", user_id="u").adelay()
+        grandchild = await future
+    assert grandchild["root"] == str(future.id)
+    assert grandchild["depth"] == 2
+    assert (grandchild["correlation"], grandchild["user"]) == ("c", "u")
+
+
+async def test_as_root_detaches_a_call_but_keeps_its_origin(app: TaskQ) -> None:
+    """seed:Q11, D24"""
+    made: list[UUID] = []
+
+    @app.activity
+    async def audit() -> str:
+        return str(current().origin_id)
+
+    @app.activity
+    async def parent() -> str:
+        future = await audit.options(as_root=True).adelay()
+        made.append(future.id)
+        return await future
+
+    async with app.worker():
+        future = await parent.adelay()
+        origin = await future
+        info = await audit.future(made[0]).ainfo()
+    assert (info.parent_id, info.root_id, info.depth) == (None, made[0], 0)
+    assert origin == str(future.id)
+
+
+async def test_a_child_too_deep_is_refused_and_fails_its_caller_for_good(app: TaskQ) -> None:
+    """seed:S5, seed:E11"""
+
+    @app.activity
+    async def dig(levels: int) -> int:
+        return 1 + await (await dig.adelay(levels - 1)) if levels else 0
+
+    app.client.max_depth = 3
+    async with app.worker(concurrency=10):
+        assert await (await dig.adelay(3)) == 3
+        with pytest.raises(ActivityFailed) as caught:
+            await (await dig.adelay(4))
+    assert type(caught.value) is ActivityFailed
+
+
+async def test_a_handler_of_one_app_makes_roots_in_another(app: TaskQ) -> None:
+    other = TaskQ("memory://")
+
+    @other.activity
+    async def elsewhere() -> None: ...
+
+    @app.activity
+    async def parent() -> str:
+        return str((await elsewhere.adelay()).id)
+
+    async with app.worker():
+        id = await (await parent.adelay())
+    info = await elsewhere.future(id).ainfo()
+    assert (info.parent_id, info.depth, info.root_id) == (None, 0, info.id)
+
+
+async def test_an_uncaught_child_failure_fails_the_parent_without_retry(app: TaskQ) -> None:
+    """seed:S2, D20"""
+
+    @app.activity(max_retries=0)
+    async def child() -> None:
+        raise ValueError("no")
+
+    @app.activity(max_retries=5, retry=SOON)
+    async def parent() -> None:
+        await (await child.adelay())
+
+    async with app.worker():
+        with pytest.raises(ActivityFailed) as caught:
+            await (await parent.adelay())
+    assert caught.value.error.kind is ErrorKind.CHILD
+    assert caught.value.error.attempts == 1
+
+
+async def test_a_child_failure_may_be_retried_by_its_parent(app: TaskQ) -> None:
+    @app.activity(max_retries=0)
+    async def child() -> None:
+        raise ValueError("no")
+
+    @app.activity(max_retries=1, retry=SOON, on_child_failure="retry")
+    async def parent() -> None:
+        await (await child.adelay())
+
+    async with app.worker():
+        with pytest.raises(ActivityDeadLettered) as caught:
+            await (await parent.adelay())
+    assert caught.value.error.attempts == 2
+
+
+async def test_a_handler_may_branch_on_its_attempt(app: TaskQ) -> None:
+    """seed:R16"""
+
+    @app.activity(max_retries=5)
+    async def resilient() -> int:
+        if current().retry_count < 2:
+            raise RetryError("not yet", delay=0.01)
+        return current().attempt
+
+    async with app.worker():
+        assert await (await resilient.adelay()) == 3
+
+
+async def test_a_snooze_costs_no_retry(app: TaskQ) -> None:
+    rounds: list[int] = []
+
+    @app.activity(max_retries=0)
+    async def patient() -> int:
+        rounds.append(current().retry_count)
+        if len(rounds) < 4:
+            raise Snooze(0.01)
+        return current().attempt
+
+    async with app.worker():
+        assert await (await patient.adelay()) == 1
+    assert rounds == [0, 0, 0, 0]
+
+
+async def test_hooks_run_as_children_with_the_dead_letter(app: TaskQ) -> None:
+    """seed:R13, seed:R17, D32"""
+    dead: list[DeadLetter] = []
+    hooked = anyio.Event()
+    order: list[str] = []
+
+    def on_dead(letter: DeadLetter) -> None:
+        dead.append(letter)
+        order.append(current().type)
+
+    async def on_failure(letter: DeadLetter) -> None:
+        order.append(current().type)
+        hooked.set()
+
+    @app.activity(max_retries=1, retry=SOON, on_dead_letter=on_dead, on_failure=on_failure)
+    async def fail(order: str) -> None:
+        raise ValueError(order)
+
+    async with app.worker(concurrency=1):
+        future = await fail.options(metadata={"m": 1}).adelay("42")
+        with pytest.raises(ActivityDeadLettered):
+            await future
+        with anyio.fail_after(10):
+            await hooked.wait()
+    (letter,) = dead
+    assert (letter.id, letter.type, letter.arguments) == (future.id, "fail", {"order": "42"})
+    assert (letter.retry_count, letter.metadata) == (1, {"m": 1})
+    assert letter.error.message == "42"
+    assert order == ["fail:on_dead_letter", "fail:on_failure"]
+
+
+async def test_an_alias_runs_activities_of_an_older_name(app: TaskQ) -> None:
+    """reliability D8"""
+
+    @app.activity(name="new", aliases=["old"])
+    async def renamed() -> str:
+        return current().type
+
+    old = renamed.build()
+    from msgspec.structs import replace
+
+    async with app.worker():
+        (future,) = await app.aenqueue([replace(old, type="old")])
+        assert await future == "old"
+
+
+async def test_arguments_that_no_longer_fit_fail_that_activity_alone(app: TaskQ) -> None:
+    """reliability D9"""
+    from msgspec.structs import replace
+
+    @app.activity
+    async def send(to: str) -> str:
+        return to
+
+    good = send.build("a")
+    bad = replace(send.build("b"), payload='{"recipient":"b"}')
+    worse = replace(send.build("c"), payload="not json")
+    async with app.worker():
+        futures = await app.aenqueue([bad, good, worse])
+        assert await futures[1] == "a"
+        for future in (futures[0], futures[2]):
+            with pytest.raises(ActivityFailed) as caught:
+                await future
+            assert caught.value.error.kind is ErrorKind.ARGUMENTS
+            assert caught.value.error.attempts == 1
+
+
+async def test_a_result_that_cannot_be_stored_fails_that_activity_alone(app: TaskQ) -> None:
+    """reliability C6"""
+
+    @app.activity
+    async def give(good: bool) -> float:
+        return 1.0 if good else float("nan")
+
+    async with app.worker():
+        futures = await app.aenqueue([give.build(False), give.build(True)])
+        assert await futures[1] == 1.0
+        with pytest.raises(ActivityFailed) as caught:
+            await futures[0]
+    assert caught.value.error.kind is ErrorKind.RESULT
+
+
+async def test_a_type_that_no_worker_knows_waits(app: TaskQ) -> None:
+    """D9, bug:B12: left for a worker that knows it"""
+    from msgspec.structs import replace
+
+    @app.activity
+    async def known() -> None: ...
+
+    unknown = replace(known.build(), type="nobody_knows")
+    app.client.submit([unknown])
+    async with app.worker():
+        await (await known.adelay())
+        info: ActivityInfo = await app.future(unknown.id).ainfo()
+        gaps = await app.client.call(app.client.store.unserved)
+    assert info.status is Status.PENDING
+    assert [(gap.type, gap.waiting) for gap in gaps] == [("nobody_knows", 1)]

@@ -1,0 +1,11 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """Async tests run on both event loops."""
+    return str(request.param)

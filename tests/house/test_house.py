@@ -1,0 +1,271 @@
+"""The rules of the house (CONTRIBUTING.md), as tests over the package's syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "taskq"
+FILES = sorted(PACKAGE.rglob("*.py"))
+CORE = {
+    "model",
+    "lifecycle",
+    "retry",
+    "codec",
+    "errors",
+    "events",
+    "snapshot",
+    "hooks",
+    "idempotency",
+}
+LONGEST_FILE = 500
+LONGEST_FUNCTION = 60
+
+HOMES: dict[str, tuple[str, ...]] = {
+    "sqlalchemy": ("backends/sql", "migrations"),
+    "alembic": ("migrations",),
+    "sqlite3": ("backends/sql", "cli"),
+    "asyncio": ("bridge", "backends/sql"),
+    "concurrent": ("bridge",),
+    "trio": ("bridge",),
+    "litestar": ("web",),
+    "click": ("cli",),
+    "rich": ("cli",),
+    "signal": ("cli",),
+    "subprocess": ("cli",),
+    "logging": ("logs.py",),
+    "time": ("clock.py", "identifiers.py", "cli"),
+    "random": ("assembly.py", "retry.py"),
+    "pickle": (),
+    "marshal": (),
+    "shelve": (),
+}
+"""Modules that only these rooms may import: each effect has one home."""
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "os.environ": ("settings.py",),
+    "os.getenv": ("settings.py",),
+    "datetime.now": ("clock.py",),
+    "threading.Thread": ("bridge",),
+    "eval": (),
+    "exec": (),
+}
+"""Names that only these rooms may use."""
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def within(name: str, rooms: tuple[str, ...]) -> bool:
+    return any(name == room or name.startswith(f"{room}/") for room in rooms)
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def dotted(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = dotted(node.value)
+        return f"{base}.{node.attr}" if base else None
+    return None
+
+
+def at_module_level(tree: ast.Module) -> Iterator[str]:
+    """Imports that run when the module is imported: not in functions, not under TYPE_CHECKING."""
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from imports(ast.Module(body=[node], type_ignores=[]))
+
+
+every_file = pytest.mark.parametrize("path", FILES, ids=name_of)
+
+
+@every_file
+def test_no_file_is_longer_than_a_reader_holds(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+
+
+@every_file
+def test_no_function_is_longer_than_a_screen(path: Path) -> None:
+    long = [
+        f"{node.name}: {length}"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and (length := (node.end_lineno or 0) - node.lineno + 1) > LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+@every_file
+def test_every_effect_stays_in_its_home(path: Path) -> None:
+    strays = [
+        module
+        for module in imports(tree_of(path))
+        for effect, homes in HOMES.items()
+        if module.split(".")[0] == effect and not within(name_of(path), homes)
+    ]
+    assert strays == []
+
+
+@every_file
+def test_every_guarded_name_stays_in_its_home(path: Path) -> None:
+    used = {
+        name
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, (ast.Name, ast.Attribute)) and (name := dotted(node)) in NAMES
+    }
+    assert {name for name in used if not within(name_of(path), NAMES[name])} == set()
+
+
+@every_file
+def test_every_public_name_has_a_docstring(path: Path) -> None:
+    tree = tree_of(path)
+    bare = [] if ast.get_docstring(tree) else ["the module"]
+    bare += [
+        f"{scope}{node.name}" for scope, node in definitions(tree) if not ast.get_docstring(node)
+    ]
+    assert bare == []
+
+
+def definitions(
+    tree: ast.Module | ast.ClassDef, scope: str = ""
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+    for node in tree.body:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if node.name.startswith(("_", "test_")) or is_overload(node):
+            continue
+        yield scope, node
+        if isinstance(node, ast.ClassDef):
+            yield from definitions(node, f"{scope}{node.name}.")
+
+
+def is_overload(node: ast.AST) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    return any(dotted(decorator) in ("overload", "property.setter") for decorator in decorators)
+
+
+@every_file
+def test_nothing_silences_a_checker(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert [
+        word for word in ("type: ignore", "pyright: ignore", "noqa", "TODO") if word in text
+    ] == []
+
+
+def test_core_imports_only_core() -> None:
+    strays = {
+        (name, module)
+        for name in CORE
+        for path in [*PACKAGE.glob(f"{name}.py"), *PACKAGE.glob(f"{name}/*.py")]
+        for module in at_module_level(tree_of(path))
+        if module.startswith("taskq.") and module.split(".")[1] not in CORE
+    }
+    assert strays == set()
+
+
+@pytest.mark.parametrize("word", ["await ", "anyio", "logging", "datetime.now"])
+def test_core_does_nothing_but_compute(word: str) -> None:
+    for name in CORE:
+        for path in [*PACKAGE.glob(f"{name}.py"), *PACKAGE.glob(f"{name}/*.py")]:
+            code = ast.unparse(without_docstrings(tree_of(path)))
+            assert word not in code, f"{path} holds {word!r}"
+
+
+def without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.body = [
+                statement
+                for statement in node.body
+                if not (
+                    isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+                )
+            ] or [ast.Pass()]
+    return tree
+
+
+def test_the_engine_knows_neither_the_app_nor_any_store_nor_settings() -> None:
+    forbidden = ("app", "task", "future", "settings", "client", "cli", "web", "assembly", "logs")
+    stores = tuple(f"taskq.backends.{path.stem}" for path in (PACKAGE / "backends").iterdir())
+    strays = {
+        (name_of(path), module)
+        for path in (PACKAGE / "engine").rglob("*.py")
+        for module in imports(tree_of(path))
+        if module == "json"
+        or module.startswith(stores)
+        or (module.startswith("taskq.") and module.split(".")[1] in forbidden)
+    }
+    assert strays == set()
+
+
+def test_backends_know_neither_the_engine_nor_the_call_sites() -> None:
+    forbidden = ("engine", "app", "task", "future", "client", "settings", "cli", "web", "retry")
+    strays = {
+        (name_of(path), module)
+        for path in (PACKAGE / "backends").rglob("*.py")
+        for module in imports(tree_of(path))
+        if module.startswith("taskq.") and module.split(".")[1] in forbidden
+    }
+    assert strays == set()
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    modules = {module_name(path): path for path in FILES}
+    graph = {
+        name: {
+            target
+            for imported in at_module_level(tree_of(path))
+            for target in (imported, imported.rpartition(".")[0])
+            if target in modules and target != name and not is_own_package(name, target)
+        }
+        for name, path in modules.items()
+    }
+    assert cycle(graph) is None
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_own_package(name: str, target: str) -> bool:
+    return name.startswith(f"{target}.")
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str] | None:
+    done: set[str] = set()
+
+    def walk(name: str, path: list[str]) -> list[str] | None:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return None
+        for target in sorted(graph[name]):
+            found = walk(target, [*path, name])
+            if found:
+                return found
+        done.add(name)
+        return None
+
+    for name in sorted(graph):
+        found = walk(name, [])
+        if found:
+            return found
+    return None

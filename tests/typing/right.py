@@ -1,0 +1,115 @@
+"""Right uses, as a user's editor sees them: both type checkers accept this file, without a comment.
+
+It is checked by ``scripts/check`` and by tests/typing/test_typing.py; never run.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import assert_type
+from uuid import UUID
+
+from taskq import (
+    Activity,
+    ActivityFuture,
+    AsyncTask,
+    DeadLetter,
+    OnDuplicate,
+    Priority,
+    RetryPolicy,
+    SyncTask,
+    TaskQ,
+    current,
+)
+
+taskq = TaskQ("memory://", queue="shop", concurrency=4, lease=20.0)
+
+
+@taskq.activity
+async def send_email(to: str, subject: str = "Welcome") -> str:
+    return to + subject
+
+
+@taskq.activity(priority=Priority.HIGH, max_retries=5, timeout=30)
+async def charge(amount: float) -> bytes:
+    return b""
+
+
+@taskq.activity
+def resize(width: int, height: int) -> list[int]:
+    return [width, height]
+
+
+def on_dead(dead: DeadLetter) -> None:
+    assert_type(dead.retry_count, int)
+
+
+async def on_any_failure(dead: DeadLetter) -> None:
+    assert_type(dead.id, UUID)
+
+
+@taskq.activity(
+    name="nightly",
+    queue="reports",
+    timeout=timedelta(minutes=5),
+    retry=RetryPolicy(initial_delay=2),
+    no_retry=(ValueError,),
+    on_dead_letter=on_dead,
+    on_failure=on_any_failure,
+    aliases=["old_nightly"],
+)
+def report(day: datetime | None = None) -> None:
+    assert_type(current().retry_count, int)
+
+
+assert_type(send_email.delay(to="a"), ActivityFuture[str])
+assert_type(send_email.delay("a", "b"), ActivityFuture[str])
+assert_type(charge.delay(1.5), ActivityFuture[bytes])
+assert_type(resize.delay(1, height=2), ActivityFuture[list[int]])
+assert_type(resize.delay(1, 2).result(timeout=1.0), list[int])
+assert_type(resize(1, 2), list[int])
+assert_type(report.schedule(timedelta(hours=1)), ActivityFuture[None])
+assert_type(send_email.schedule(3.5, to="a"), ActivityFuture[str])
+assert_type(send_email.schedule(datetime.now(UTC), "a"), ActivityFuture[str])
+assert_type(send_email.build("a"), Activity[str])
+assert_type(taskq.enqueue([send_email.build("a")]), list[ActivityFuture[str]])
+assert_type(send_email.future("018f0000-0000-7000-8000-000000000000"), ActivityFuture[str])
+assert_type(
+    send_email.options(
+        priority=Priority.CRITICAL,
+        idempotency_key="order-42",
+        on_duplicate=OnDuplicate.NO_REUSE,
+        on_mismatch="ignore",
+        metadata={"a": 1},
+        tags={"region": "eu"},
+        correlation_id="c",
+        user_id="u",
+        source="web",
+        as_root=True,
+        queue="mail",
+        max_attempts=3,
+        delay=timedelta(seconds=1),
+    ).delay(to="a"),
+    ActivityFuture[str],
+)
+
+
+async def main() -> None:
+    future = await send_email.adelay(to="a")
+    assert_type(future, ActivityFuture[str])
+    assert_type(await future, str)
+    assert_type(await send_email("a"), str)
+    assert_type(await charge.aschedule(1, 2.0), ActivityFuture[bytes])
+    assert_type(await taskq.aenqueue([charge.build(1.0)]), list[ActivityFuture[bytes]])
+    assert_type(await future.acancel(), bool)
+    async with taskq.worker(concurrency=2, queues=["a"], types="*") as worker:
+        assert_type(worker.id, UUID)
+        async for error in worker.errors:
+            raise error.error
+    await taskq.run_worker(burst=True)
+
+
+def takes_tasks(first: AsyncTask[..., str], second: SyncTask[[int, int], list[int]]) -> None: ...
+
+
+takes_tasks(send_email, resize)

@@ -1,0 +1,45 @@
+"""Wrong uses: each line that ends in ``# wrong`` must be an error for both type checkers, and no
+other line may be one. Checked by tests/typing/test_typing.py; never run."""
+
+from __future__ import annotations
+
+from taskq import ActivityFuture, AsyncTask, Priority, TaskQ
+
+taskq = TaskQ("memory://")
+
+
+@taskq.activity
+async def send_email(to: str, subject: str = "Welcome") -> str:
+    return to + subject
+
+
+@taskq.activity(max_retries=2)
+def resize(width: int, height: int) -> list[int]:
+    return [width, height]
+
+
+send_email.delay()  # wrong
+send_email.delay(to=3)  # wrong
+send_email.delay("a", "b", "c")  # wrong
+send_email.delay(to="a", color="red")  # wrong
+send_email.schedule("tomorrow", to="a")  # wrong
+send_email.schedule(to="a")  # wrong
+send_email.options(priority="urgent")  # wrong
+send_email.options(prioritty=Priority.LOW)  # wrong
+send_email.options(tags={"a": 1})  # wrong
+send_email.options(on_mismatch="maybe")  # wrong
+resize.delay(1, "2")  # wrong
+resize.build(width=1)  # wrong
+future: ActivityFuture[int] = send_email.delay("a")  # wrong
+number: int = resize.delay(1, 2).result()  # wrong
+task: AsyncTask[[int], str] = send_email  # wrong
+TaskQ("memory://", leese=3)  # wrong
+taskq.worker(concurency=3)  # wrong
+
+
+@taskq.activity(timeot=3)  # wrong
+async def typo() -> None: ...
+
+
+@taskq.activity(on_dead_letter=3)  # wrong
+async def bad_hook() -> None: ...
