@@ -287,8 +287,8 @@ class Operator(Protocol):
         ``lifecycle.RETRYABLE_BY_OPERATOR``.
 
         Answers each found activity's status before; others than those retryable are left as they
-        are. Each one retried gets an event row whose detail has ``actor``, ``reason``, and the
-        ``status`` and ``error`` that it had.
+        are. Each one retried gets an event row without attempt and worker, whose detail has
+        ``actor``, ``reason``, and the ``status`` and ``error`` that it had.
         """
         ...
 

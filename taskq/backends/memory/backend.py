@@ -1,0 +1,251 @@
+"""The memory backend: dictionaries and one lock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import timedelta
+from itertools import islice
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from taskq.backends import Capabilities, ClaimRequest, Heartbeat, Hint, Promotion, Renewal, Topic
+from taskq.backends.memory.reader import MemoryReader
+from taskq.backends.memory.row import isolated
+from taskq.backends.memory.settlement import check_transition, lease_ended, settle
+from taskq.backends.memory.submission import Submission
+from taskq.backends.memory.watches import Changes, MemoryWatch
+from taskq.backends.timeline import retry_detail
+from taskq.clock import Clock, SystemClock
+from taskq.lifecycle import (
+    RETRYABLE_BY_OPERATOR,
+    Note,
+    Settlement,
+    Transition,
+    cancelled_error,
+)
+from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+
+
+class MemoryBackend(MemoryReader):
+    """``taskq.backends.Store`` in memory: it ends with the process. ``clock`` is its only time.
+
+    Methods never suspend, so they may be called from any thread and any event loop. What is stored
+    outlives ``close``; watches end with it.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        super().__init__(SystemClock() if clock is None else clock)
+        self._watches: dict[int, MemoryWatch] = {}
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Gone with the process, seen by no other, and no loop of its own."""
+        return Capabilities(durable=False, shared=False, resident=False)
+
+    @property
+    def location(self) -> str:
+        """``memory``."""
+        return "memory"
+
+    async def open(self) -> None:
+        """Nothing to connect to."""
+
+    async def close(self) -> None:
+        """End every watch."""
+        self._watches.clear()
+
+    def after_fork(self) -> None:
+        """A fork may copy the lock while another thread holds it, and watches of the parent."""
+        self._lock = threading.Lock()
+        self._watches.clear()
+
+    async def submit(self, activities: Sequence[Activity[object]]) -> list[Receipt]:
+        """See ``Backend.submit``."""
+        changes = Changes()
+        with self._lock:
+            submission = Submission(self._tables, self._clock.now())
+            receipts = [submission.add(activity) for activity in activities]
+            changes.ready = bool(submission.store())
+        self._tell(changes)
+        return receipts
+
+    async def claim(self, request: ClaimRequest) -> list[Attempt]:
+        """See ``Backend.claim``."""
+        attempts: list[Attempt] = []
+        with self._lock:
+            now = self._clock.now()
+            for row in islice(self._tables.ready.take(request), request.limit):
+                row.claim += 1
+                row.worker = request.worker
+                row.started_at = now
+                row.lease_until = now + timedelta(seconds=request.lease)
+                self._tables.move(row, Status.PROCESSING, now)
+                attempts.append(row.attempt(request.worker))
+        return attempts
+
+    async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
+        """See ``Backend.settle``."""
+        for transition in transitions:
+            check_transition(transition)
+        changes = Changes()
+        with self._lock:
+            now = self._clock.now()
+            settlements = [settle(self._tables, each, now, changes) for each in transitions]
+        self._tell(changes)
+        return settlements
+
+    async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
+        """See ``Backend.hand_back``."""
+        changes = Changes()
+        with self._lock:
+            now = self._clock.now()
+            for lease in leases:
+                row = self._tables.rows.get(lease.id)
+                if row is None or not row.holds(worker, lease.claim):
+                    continue
+                if row.cancel_requested_at is not None:
+                    row.error = cancelled_error(row.number)
+                    self._tables.move(row, Status.CANCELLED, now)
+                else:
+                    row.note(Note.HANDED_BACK, now, {}, row.number)
+                    self._tables.move(row, Status.PENDING, now)
+                row.worker = None
+                changes.moved(row)
+        self._tell(changes)
+
+    async def held(self, worker: UUID) -> list[Lease]:
+        """See ``Backend.held``."""
+        with self._lock:
+            return [row.lease for row in self._tables.holding(worker)]
+
+    async def heartbeat(self, beat: Heartbeat) -> Renewal:
+        """See ``Backend.heartbeat``."""
+        lost: set[UUID] = set()
+        cancelled: set[UUID] = set()
+        with self._lock:
+            now = self._clock.now()
+            for lease in beat.leases:
+                row = self._tables.rows.get(lease.id)
+                if row is None or not row.holds(beat.worker.id, lease.claim):
+                    lost.add(lease.id)
+                    continue
+                row.lease_until = now + timedelta(seconds=beat.lease)
+                if row.cancel_requested_at is not None:
+                    cancelled.add(lease.id)
+            self._tables.report(replace(beat.worker, seen_at=now), beat.number, beat.buckets)
+        return Renewal(lost=frozenset(lost), cancelled=frozenset(cancelled))
+
+    async def cancel_requests(self, worker: UUID) -> list[UUID]:
+        """See ``Backend.cancel_requests``."""
+        with self._lock:
+            rows = self._tables.holding(worker)
+            return [row.id for row in rows if row.cancel_requested_at is not None]
+
+    async def retire(self, worker: UUID) -> None:
+        """See ``Backend.retire``."""
+        with self._lock:
+            self._tables.workers.pop(worker, None)
+
+    async def expired(self, limit: int) -> list[Attempt]:
+        """See ``Backend.expired``."""
+        with self._lock:
+            now = self._clock.now()
+            ended = [
+                (row.lease_until, row.id, row.attempt(row.worker))
+                for row in self._tables.processing.values()
+                if row.worker is not None and lease_ended(row, now)
+            ]
+        return [attempt for *_, attempt in sorted(ended)[:limit]]
+
+    async def promote(self, limit: int) -> Promotion:
+        """See ``Backend.promote``."""
+        changes = Changes()
+        moved = 0
+        with self._lock:
+            now = self._clock.now()
+            head = self._tables.due.head()
+            while head is not None and head.ready_at <= now and moved < limit:
+                self._tables.move(head, Status.PENDING, now)
+                changes.moved(head)
+                moved += 1
+                head = self._tables.due.head()
+            next_due = None if head is None else max(0.0, (head.ready_at - now).total_seconds())
+        self._tell(changes)
+        return Promotion(moved=moved, next_due=next_due)
+
+    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
+        """See ``Backend.cancel``."""
+        changes = Changes()
+        before: dict[UUID, Status] = {}
+        with self._lock:
+            now = self._clock.now()
+            for id in dict.fromkeys(ids):
+                row = self._tables.rows.get(id)
+                if row is None:
+                    continue
+                before[id] = row.status
+                if row.status is Status.PROCESSING:
+                    if row.cancel_requested_at is None:
+                        row.cancel_requested_at = now
+                        row.note(Note.CANCEL_REQUESTED, now, {}, row.number)
+                    changes.cancel.add(id)
+                elif not row.status.terminal:
+                    row.error = cancelled_error(row.number)
+                    self._tables.move(row, Status.CANCELLED, now)
+                    changes.moved(row)
+        self._tell(changes)
+        return before
+
+    async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
+        """See ``Backend.outcomes``."""
+        outcomes: dict[UUID, Ended | None] = {}
+        with self._lock:
+            for id in ids:
+                row = self._tables.rows.get(id)
+                if row is None:
+                    outcomes[id] = None
+                elif row.status.terminal:
+                    outcomes[id] = row.ended()
+        return outcomes
+
+    async def watch(
+        self, topics: Collection[Topic], listener: Callable[[Hint], None]
+    ) -> MemoryWatch:
+        """See ``Backend.watch``."""
+        return MemoryWatch(topics, listener, self._watches)
+
+    async def retry(
+        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
+    ) -> Mapping[UUID, Status]:
+        """See ``Operator.retry``."""
+        changes = Changes()
+        before: dict[UUID, Status] = {}
+        with self._lock:
+            now = self._clock.now()
+            for id in dict.fromkeys(ids):
+                row = self._tables.rows.get(id)
+                if row is None:
+                    continue
+                before[id] = row.status
+                if row.status not in RETRYABLE_BY_OPERATOR:
+                    continue
+                detail = retry_detail(
+                    actor=actor, reason=reason, status=row.status, error=row.error
+                )
+                row.note(Note.RETRIED, now, detail, None)
+                row.retry_count = row.crash_count = 0
+                row.result = row.error = None
+                row.isolate = isolated(row.activity)
+                row.ready_at = now
+                self._tables.move(row, Status.PENDING, now)
+                changes.moved(row)
+        self._tell(changes)
+        return before
+
+    def _tell(self, changes: Changes) -> None:
+        """Send hints; called without the lock, so that a listener may call back."""
+        for hint in changes.hints():
+            for watch in list(self._watches.values()):
+                watch.tell(hint)

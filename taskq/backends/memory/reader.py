@@ -1,0 +1,145 @@
+"""What readers see of the memory backend."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from taskq.backends.memory.row import Row
+from taskq.backends.memory.tables import Tables
+from taskq.backends.timeline import entries
+from taskq.clock import Clock
+from taskq.model import Priority, Status
+from taskq.snapshot import (
+    ActivityInfo,
+    ActivityPage,
+    Bucket,
+    Filter,
+    Page,
+    Stats,
+    TimelineEntry,
+    UnservedType,
+    WorkerInfo,
+)
+
+ALIVE_WITHIN = 60.0
+"""A worker whose latest heartbeat is at most so many seconds old counts as live."""
+
+
+class MemoryReader:
+    """``taskq.backends.Inspector`` over tables in memory."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._tables = Tables()
+
+    async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
+        """See ``Inspector.stats``."""
+        with self._lock:
+            now = self._clock.now()
+            rows = [row for row in self._rows() if not queues or row.activity.queue in queues]
+            statuses = Counter(row.status for row in rows)
+            pending = [row for row in rows if row.status is Status.PENDING]
+            priorities = Counter(row.activity.priority for row in pending)
+            by_queue = Counter(row.activity.queue for row in rows if not row.status.terminal)
+            workers = _live(self._tables, now, ALIVE_WITHIN)
+        oldest = min((row.ready_at for row in pending), default=None)
+        return Stats(
+            by_status={status: min(statuses[status], cap) for status in Status},
+            by_priority={priority: min(priorities[priority], cap) for priority in Priority},
+            by_queue={queue: min(count, cap) for queue, count in by_queue.items()},
+            oldest_pending=None if oldest is None else (now - oldest).total_seconds(),
+            workers=len(workers),
+            slots=sum(worker.concurrency for worker in workers),
+            slots_used=sum(worker.slots_used for worker in workers),
+            cap=cap,
+        )
+
+    async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
+        """See ``Inspector.get``."""
+        with self._lock:
+            rows = (self._tables.rows.get(id) for id in ids)
+            return {row.id: row.info() for row in rows if row is not None}
+
+    async def timeline(self, id: UUID) -> list[TimelineEntry]:
+        """See ``Inspector.timeline``."""
+        with self._lock:
+            row = self._tables.rows.get(id)
+            return [] if row is None else entries(row.info(), row.events)
+
+    async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
+        """See ``Inspector.workers``."""
+        with self._lock:
+            return _live(self._tables, self._clock.now(), alive_within)
+
+    async def unserved(self, *, alive_within: float = ALIVE_WITHIN) -> list[UnservedType]:
+        """See ``Inspector.unserved``; in order of queue and type."""
+        with self._lock:
+            workers = _live(self._tables, self._clock.now(), alive_within)
+            waiting = Counter(
+                (row.activity.queue, row.activity.type)
+                for row in self._rows()
+                if row.status is Status.PENDING
+            )
+        return [
+            UnservedType(queue=queue, type=type, waiting=count)
+            for (queue, type), count in sorted(waiting.items())
+            if not any(_serves(worker, queue, type) for worker in workers)
+        ]
+
+    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
+        """See ``Inspector.series``."""
+        with self._lock:
+            rollup = sorted(self._tables.rollup.items())
+        return [bucket for _, bucket in rollup if since <= bucket.minute < until]
+
+    async def list(self, filter: Filter, page: Page) -> ActivityPage:
+        """See ``Inspector.list``."""
+        with self._lock:
+            matching = (
+                row
+                for row in self._rows()
+                if (page.before is None or row.id < page.before) and _matches(row, filter)
+            )
+            rows = heapq.nlargest(page.limit + 1, matching, key=lambda row: row.id)
+            items = tuple(row.info() for row in rows[: page.limit])
+        return ActivityPage(items=items, next=items[-1].id if len(rows) > len(items) else None)
+
+    def _rows(self) -> Iterator[Row]:
+        return iter(self._tables.rows.values())
+
+
+def _live(tables: Tables, now: datetime, alive_within: float) -> list[WorkerInfo]:
+    since = now - timedelta(seconds=alive_within)
+    live = [row.info for row in tables.workers.values() if row.info.seen_at >= since]
+    return sorted(live, key=lambda worker: (worker.started_at, worker.id), reverse=True)
+
+
+def _serves(worker: WorkerInfo, queue: str, type: str) -> bool:
+    return queue in worker.queues and (not worker.types or type in worker.types)
+
+
+def _matches(row: Row, filter: Filter) -> bool:
+    call = row.activity
+    return (
+        (not filter.statuses or row.status in filter.statuses)
+        and (not filter.queues or call.queue in filter.queues)
+        and (not filter.priorities or call.priority in filter.priorities)
+        and (not filter.types or any(_is_type(call.type, wanted) for wanted in filter.types))
+        and (not filter.roots_only or call.parent_id is None)
+        and filter.parent_id in (None, call.parent_id)
+        and filter.root_id in (None, call.root_id)
+        and filter.correlation_id in (None, call.correlation_id)
+        and filter.user_id in (None, call.user_id)
+        and filter.source in (None, call.source)
+        and (not filter.tags or filter.tags.items() <= row.tags.items())
+    )
+
+
+def _is_type(type: str, wanted: str) -> bool:
+    return type.startswith(wanted[:-1]) if wanted.endswith("*") else type == wanted

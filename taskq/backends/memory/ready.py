@@ -1,0 +1,100 @@
+"""Where pending activities queue, and where those that are not due yet wait."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TypeAlias
+from uuid import UUID
+
+from taskq.backends import ClaimRequest
+from taskq.backends.memory.row import Row
+from taskq.model import Status
+
+_Place: TypeAlias = tuple[int, datetime, UUID]
+"""Minus the priority, ready time, id: what is lower is claimed sooner."""
+
+
+class ReadyLines:
+    """Pending activities: a heap per queue, type and isolation.
+
+    A row that leaves pending stays in its heap and is dropped when it comes to the head; one that
+    comes back is added again.
+    """
+
+    def __init__(self, rows: Mapping[UUID, Row]) -> None:
+        self._rows = rows
+        self._lines: dict[str, dict[tuple[str, bool], list[_Place]]] = {}
+
+    def add(self, row: Row) -> None:
+        """Queue a row that has become pending."""
+        lines = self._lines.setdefault(row.activity.queue, {})
+        line = lines.setdefault((row.activity.type, row.isolate), [])
+        heapq.heappush(line, _place(row))
+
+    def take(self, request: ClaimRequest) -> Iterator[Row]:
+        """Remove and give the wanted rows in claim order, as long as the caller goes on."""
+        heads = [
+            (line[0], line) for line in self._wanted(request) if self._clean(line, request.alone)
+        ]
+        heapq.heapify(heads)
+        while heads:
+            (_, _, id), line = heads[0]
+            heapq.heappop(line)
+            yield self._rows[id]
+            if self._clean(line, request.alone):
+                heapq.heapreplace(heads, (line[0], line))
+            else:
+                heapq.heappop(heads)
+
+    def _wanted(self, request: ClaimRequest) -> Iterator[list[_Place]]:
+        for queue in dict.fromkeys(request.queues):
+            lines = self._lines.get(queue, {})
+            for type in dict.fromkeys(_types(lines) if request.types is None else request.types):
+                line = lines.get((type, request.alone))
+                if line is not None:
+                    yield line
+
+    def _clean(self, line: list[_Place], isolate: bool) -> bool:
+        """Drop what is no longer pending at its place; whether anything is left."""
+        while line:
+            row = self._rows[line[0][2]]
+            here = row.isolate is isolate and _place(row) == line[0]
+            if here and row.status is Status.PENDING:
+                return True
+            heapq.heappop(line)
+        return False
+
+
+class DueLine:
+    """Scheduled and retrying activities by due time; stale entries are as in ReadyLines."""
+
+    def __init__(self, rows: Mapping[UUID, Row]) -> None:
+        self._rows = rows
+        self._line: list[tuple[datetime, UUID]] = []
+
+    def add(self, row: Row) -> None:
+        """Queue a row that has become scheduled or retrying."""
+        heapq.heappush(self._line, (row.ready_at, row.id))
+
+    def head(self) -> Row | None:
+        """The row that is due first, left where it is."""
+        while self._line:
+            ready_at, id = self._line[0]
+            row = self._rows[id]
+            if row.status in _WAITING and row.ready_at == ready_at:
+                return row
+            heapq.heappop(self._line)
+        return None
+
+
+_WAITING = frozenset({Status.SCHEDULED, Status.RETRYING})
+
+
+def _place(row: Row) -> _Place:
+    return -row.activity.priority, row.ready_at, row.id
+
+
+def _types(lines: Mapping[tuple[str, bool], object]) -> Iterator[str]:
+    return (type for type, _ in lines)

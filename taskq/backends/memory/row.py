@@ -1,0 +1,180 @@
+"""One stored activity: the call as it was made, and the columns that change."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TypeVar
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct, field
+
+from taskq.backends.timeline import EventRow
+from taskq.lifecycle import Note
+from taskq.model import Activity, Attempt, Ended, ErrorInfo, Lease, Status
+from taskq.snapshot import ActivityInfo
+
+V = TypeVar("V")
+
+
+class Row(Struct, kw_only=True):
+    """A row of taskq_activities, with its event rows. Only ``Tables`` changes it."""
+
+    activity: Activity[object]
+    status: Status
+    created_at: datetime
+    ready_at: datetime
+    isolate: bool
+    retry_count: int = 0
+    crash_count: int = 0
+    claim: int = 0
+    worker: UUID | None = None
+    lease_until: datetime | None = None
+    cancel_requested_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    result: str | None = None
+    error: ErrorInfo | None = None
+    events: list[EventRow] = field(default_factory=list[EventRow])
+
+    @property
+    def id(self) -> UUID:
+        """The activity's id."""
+        return self.activity.id
+
+    @property
+    def lease(self) -> Lease:
+        """The lease of the latest claim."""
+        return Lease(self.activity.id, self.claim)
+
+    @property
+    def number(self) -> int:
+        """The number of the attempt that is running or comes next, from 1."""
+        return self.retry_count + self.crash_count + 1
+
+    def holds(self, worker: UUID, claim: int) -> bool:
+        """Whether it is processing under exactly this lease."""
+        return self.status is Status.PROCESSING and self.worker == worker and self.claim == claim
+
+    def note(
+        self, kind: Note, at: datetime, detail: dict[str, object], attempt: int | None
+    ) -> None:
+        """Add an event row; with an ``attempt`` it is about the latest claim's worker."""
+        worker = None if attempt is None else self.worker
+        event = EventRow(
+            at=at, kind=kind, claim=self.claim, attempt=attempt, worker=worker, detail=detail
+        )
+        self.events.append(event)
+
+    def attempt(self, worker: UUID) -> Attempt:
+        """It as ``worker`` holds it."""
+        call = self.activity
+        return Attempt(
+            id=call.id,
+            worker=worker,
+            claim=self.claim,
+            type=call.type,
+            queue=call.queue,
+            payload=call.payload,
+            root_id=call.root_id,
+            origin_id=call.origin_id,
+            created_at=self.created_at,
+            ready_at=self.ready_at,
+            parent_id=call.parent_id,
+            depth=call.depth,
+            priority=call.priority,
+            retry_count=self.retry_count,
+            crash_count=self.crash_count,
+            max_retries=call.max_retries,
+            max_crashes=call.max_crashes,
+            timeout=call.timeout,
+            policy=call.policy,
+            metadata=call.metadata,
+            tags=call.tags,
+            source=call.source,
+            correlation_id=call.correlation_id,
+            user_id=call.user_id,
+            isolate=self.isolate,
+        )
+
+    def ended(self) -> Ended:
+        """How it ended."""
+        return Ended(status=self.status, result=self.result, error=self.error)
+
+    def info(self) -> ActivityInfo:
+        """A snapshot for readers."""
+        call = self.activity
+        return ActivityInfo(
+            id=call.id,
+            type=call.type,
+            queue=call.queue,
+            status=self.status,
+            priority=call.priority,
+            payload=call.payload,
+            result=self.result,
+            error=self.error,
+            retry_count=self.retry_count,
+            crash_count=self.crash_count,
+            max_retries=call.max_retries,
+            max_crashes=call.max_crashes,
+            timeout=call.timeout,
+            created_at=self.created_at,
+            ready_at=self.ready_at,
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            lease_until=self.lease_until,
+            cancel_requested_at=self.cancel_requested_at,
+            worker=self.worker,
+            claim=self.claim,
+            isolate=self.isolate,
+            parent_id=call.parent_id,
+            root_id=call.root_id,
+            origin_id=call.origin_id,
+            depth=call.depth,
+            idempotency_key=None if call.idempotency is None else call.idempotency.key,
+            source=call.source,
+            correlation_id=call.correlation_id,
+            user_id=call.user_id,
+            tags=self.tags,
+            metadata=_object(call.metadata, dict[str, object]),
+        )
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The call's tags, decoded."""
+        return _object(self.activity.tags, dict[str, str])
+
+
+def new_row(activity: Activity[object], now: datetime) -> Row:
+    """The row with which an activity begins: scheduled if it runs after ``now``, else pending."""
+    ready_at = _ready_at(activity, now)
+    return Row(
+        activity=activity,
+        status=Status.SCHEDULED if ready_at > now else Status.PENDING,
+        created_at=now,
+        ready_at=ready_at,
+        isolate=isolated(activity),
+    )
+
+
+def isolated(activity: Activity[object]) -> bool:
+    """Whether its first crash would be its last."""
+    return activity.max_crashes <= 1
+
+
+def _ready_at(activity: Activity[object], now: datetime) -> datetime:
+    if activity.run_at is not None:
+        return activity.run_at.astimezone(now.tzinfo)
+    if activity.delay is not None:
+        return now + timedelta(seconds=activity.delay)
+    return now
+
+
+def _object(text: str | None, type: type[dict[str, V]]) -> dict[str, V]:
+    """A stored JSON object; what is none of that type is shown as empty, never breaks a list."""
+    if text is None:
+        return {}
+    try:
+        return msgspec.json.decode(text, type=type)
+    except msgspec.MsgspecError:
+        return {}

@@ -1,0 +1,62 @@
+"""One batch of calls, worked out before any of it is stored, so that it is all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from taskq.backends.memory.row import Row, new_row
+from taskq.backends.memory.storable import check_storable
+from taskq.backends.memory.tables import Key, Tables
+from taskq.idempotency import Holder, Resolution, resolve
+from taskq.model import Activity, Idempotency, Receipt
+
+
+class Submission:
+    """Calls staged over ``tables`` at the instant ``now``; ``store`` makes them real."""
+
+    def __init__(self, tables: Tables, now: datetime) -> None:
+        self._tables = tables
+        self._now = now
+        self._rows: dict[UUID, Row] = {}
+        self._keys: dict[bytes, Key] = {}
+
+    def add(self, activity: Activity[object]) -> Receipt:
+        """Stage one call, after those before it. Raises IdempotencyConflict, BackendError."""
+        if self._row(activity.id) is not None:
+            return Receipt(activity.id, True)
+        check_storable(
+            activity.id,
+            activity.payload,
+            activity.metadata,
+            activity.tags,
+            activity.source,
+            activity.correlation_id,
+            activity.user_id,
+        )
+        wanted = activity.idempotency
+        if wanted is not None:
+            holder = self._holder(wanted)
+            if holder and resolve(activity.id, wanted, holder) is Resolution.RETURN:
+                return Receipt(holder.id, False)
+            self._keys[wanted.hash] = Key(activity.id, wanted.digest)
+        self._rows[activity.id] = new_row(activity, self._now)
+        return Receipt(activity.id, True)
+
+    def store(self) -> Mapping[UUID, Row]:
+        """Store what was staged; answers the new rows."""
+        for row in self._rows.values():
+            self._tables.insert(row)
+        self._tables.keys.update(self._keys)
+        return self._rows
+
+    def _row(self, id: UUID) -> Row | None:
+        return self._rows.get(id) or self._tables.rows.get(id)
+
+    def _holder(self, wanted: Idempotency) -> Holder | None:
+        key = self._keys.get(wanted.hash) or self._tables.keys.get(wanted.hash)
+        row = None if key is None else self._row(key.activity)
+        if key is None or row is None:
+            return None
+        return Holder(id=row.id, status=row.status, same_arguments=key.digest == wanted.digest)

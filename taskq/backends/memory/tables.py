@@ -1,0 +1,100 @@
+"""What the memory backend keeps, and the only writes there are. The caller holds the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from taskq.backends.memory.ready import DueLine, ReadyLines
+from taskq.backends.memory.row import Row
+from taskq.lifecycle import TRANSITIONS
+from taskq.model import Status
+from taskq.snapshot import Bucket, WorkerInfo
+
+
+class Key(Struct, frozen=True):
+    """A row of taskq_keys: the activity that a key points at, and the digest of its arguments."""
+
+    activity: UUID
+    digest: bytes
+
+
+class WorkerRow(Struct, frozen=True):
+    """A row of taskq_workers: ``number`` is that of the heartbeat last counted."""
+
+    info: WorkerInfo
+    number: int
+
+
+class Tables:
+    """Rows and their indexes. Each change of state passes ``move``, which asserts TRANSITIONS."""
+
+    def __init__(self) -> None:
+        self.rows: dict[UUID, Row] = {}
+        self.keys: dict[bytes, Key] = {}
+        self.workers: dict[UUID, WorkerRow] = {}
+        self.rollup: dict[tuple[datetime, str, str, str], Bucket] = {}
+        self.ready = ReadyLines(self.rows)
+        self.due = DueLine(self.rows)
+        self.processing: dict[UUID, Row] = {}
+
+    def insert(self, row: Row) -> None:
+        """Store a new row."""
+        self.rows[row.id] = row
+        self._index(row)
+
+    def move(self, row: Row, status: Status, now: datetime) -> None:
+        """Change a row's state. What its indexes are made of must be set before.
+
+        Leaving processing clears lease and cancel; ``finished_at`` is set in a terminal state only.
+        """
+        assert status in TRANSITIONS[row.status], f"{row.id}: {row.status} -> {status}"
+        if row.status is Status.PROCESSING:
+            del self.processing[row.id]
+            row.lease_until = None
+            row.cancel_requested_at = None
+        row.status = status
+        row.finished_at = now if status.terminal else None
+        self._index(row)
+
+    def holding(self, worker: UUID) -> Iterable[Row]:
+        """The rows that are processing in this worker's name."""
+        return [row for row in self.processing.values() if row.worker == worker]
+
+    def report(self, worker: WorkerInfo, number: int, buckets: Iterable[Bucket]) -> None:
+        """Write a worker's row; add its counts unless those of this heartbeat were added before."""
+        known = self.workers.get(worker.id)
+        if known is None or number > known.number:
+            for bucket in buckets:
+                self._count(bucket)
+        counted = number if known is None else max(number, known.number)
+        self.workers[worker.id] = WorkerRow(worker, counted)
+
+    def _count(self, bucket: Bucket) -> None:
+        at = (bucket.minute, bucket.queue, bucket.type, bucket.outcome)
+        before = self.rollup.get(at)
+        self.rollup[at] = bucket if before is None else _sum(before, bucket)
+
+    def _index(self, row: Row) -> None:
+        match row.status:
+            case Status.PENDING:
+                self.ready.add(row)
+            case Status.SCHEDULED | Status.RETRYING:
+                self.due.add(row)
+            case Status.PROCESSING:
+                self.processing[row.id] = row
+            case _:
+                assert row.status.terminal
+
+
+def _sum(one: Bucket, other: Bucket) -> Bucket:
+    return replace(
+        one,
+        count=one.count + other.count,
+        waits=tuple(map(int.__add__, one.waits, other.waits)),
+        runs=tuple(map(int.__add__, one.runs, other.runs)),
+    )

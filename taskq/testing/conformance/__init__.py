@@ -1,0 +1,71 @@
+"""The tests that a backend must pass (design 9.2); needs pytest and anyio's plugin.
+
+Write a subclass whose name starts with ``Test`` and give it one fixture, an empty store that is not
+yet open and takes its time from ``clock``::
+
+    class TestMyBackend(BackendConformance):
+        @pytest.fixture
+        def backend(self, clock: ManualClock) -> Store:
+            return MyBackend(clock=clock)
+
+``Fixtures`` says what a shared backend, or one with a clock of its own, gives besides. Tests of
+what the backend does not declare in its ``capabilities`` are skipped, with the reason. Call
+``pytest.register_assert_rewrite("taskq.testing.conformance")`` in a conftest for full messages.
+"""
+
+from __future__ import annotations
+
+from taskq.testing.conformance.cancel import CancelTests
+from taskq.testing.conformance.claim import ClaimTests
+from taskq.testing.conformance.fences import FenceTests
+from taskq.testing.conformance.fixtures import Fixtures
+from taskq.testing.conformance.hand_back import HandBackTests
+from taskq.testing.conformance.harness import Harness
+from taskq.testing.conformance.keys import KeyTests
+from taskq.testing.conformance.leases import LeaseTests
+from taskq.testing.conformance.operator_retry import OperatorRetryTests
+from taskq.testing.conformance.outcomes import OutcomeTests
+from taskq.testing.conformance.promote import PromoteTests
+from taskq.testing.conformance.reading import (
+    ReadingTests,
+    SeriesTests,
+    StatsTests,
+    TimelineTests,
+    WorkerTests,
+)
+from taskq.testing.conformance.reap import ReapTests
+from taskq.testing.conformance.settle import SettleTests
+from taskq.testing.conformance.sharing import OpeningTests, SharingTests
+from taskq.testing.conformance.submit import SubmitTests
+from taskq.testing.conformance.text import TextTests
+from taskq.testing.conformance.watches import WatchTests
+
+
+class BackendConformance(
+    OpeningTests,
+    SubmitTests,
+    KeyTests,
+    ClaimTests,
+    SettleTests,
+    FenceTests,
+    HandBackTests,
+    LeaseTests,
+    ReapTests,
+    PromoteTests,
+    CancelTests,
+    OutcomeTests,
+    WatchTests,
+    ReadingTests,
+    StatsTests,
+    TimelineTests,
+    WorkerTests,
+    SeriesTests,
+    OperatorRetryTests,
+    TextTests,
+    SharingTests,
+    Fixtures,
+):
+    """Every test of the contract."""
+
+
+__all__ = ("BackendConformance", "Fixtures", "Harness")

@@ -1,0 +1,355 @@
+"""Random verbs against one or several stores: the answers agree, the promises hold.
+
+Needs hypothesis. Subclass ``StoreMachine``, let ``make_stores`` give the reference and yours, and
+let pytest collect ``YourMachine.TestCase``. Bridges run the stores; time is the machine's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    invariant,
+    multiple,
+    rule,
+)
+
+from taskq.backends import ClaimRequest, Promotion, Renewal, Store
+from taskq.backends.memory import MemoryBackend
+from taskq.bridge import Bridge
+from taskq.errors import IdempotencyConflict
+from taskq.hooks import with_hooks
+from taskq.identifiers import new_id
+from taskq.lifecycle import (
+    RETRYABLE_BY_OPERATOR,
+    Cancelled,
+    Crashed,
+    Failed,
+    Interrupted,
+    Outcome,
+    Settlement,
+    Snoozed,
+    Succeeded,
+    TimedOut,
+    Transition,
+    Verdict,
+    decide,
+)
+from taskq.model import (
+    Activity,
+    Attempt,
+    Ended,
+    Hook,
+    Lease,
+    OnDuplicate,
+    Policy,
+    Priority,
+    Receipt,
+    Status,
+)
+from taskq.snapshot import ActivityInfo, ActivityPage, Filter, Page, TimelineEntry
+from taskq.testing.clock import ManualClock
+from taskq.testing.conformance.harness import bridge_for
+from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, worker
+
+T = TypeVar("T")
+
+WORKERS = tuple(new_id() for _ in range(3))
+QUEUES = ("default", "mail")
+TYPES = ("work", "play")
+
+OUTCOMES: tuple[Outcome, ...] = (
+    Succeeded("1"),
+    Succeeded("null"),
+    Failed(error=error()),
+    Failed(error=error(), delay=0.0),
+    Failed(error=error(), retryable=False),
+    TimedOut(error("late")),
+    Cancelled(),
+    Interrupted(),
+    Snoozed(5.0),
+    Crashed(),
+)
+HOOKS: tuple[tuple[Hook, ...], ...] = ((), ("on_failure",), ("on_dead_letter", "on_failure"))
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> Activity[object]:
+    """Calls of few kinds, some of them with one of two keys."""
+    changes: dict[str, object] = {
+        "queue": draw(st.sampled_from(QUEUES)),
+        "priority": draw(st.sampled_from(list(Priority))),
+        "delay": draw(st.sampled_from([None, None, 0.0, 3.0, 40.0])),
+        "max_retries": draw(st.sampled_from([None, 0, 1, 3])),
+        "max_crashes": draw(st.sampled_from([1, 2, 3])),
+        "policy": Policy(hooks=draw(st.sampled_from(HOOKS))),
+        "payload": draw(st.sampled_from(["{}", '{"n":1}'])),
+    }
+    type = draw(st.sampled_from(TYPES))
+    key = draw(st.sampled_from([None, None, "one", "two"]))
+    if key is None:
+        return call(type, **changes)
+    on_duplicate = draw(st.sampled_from(list(OnDuplicate)))
+    check = draw(st.booleans())
+    return keyed(key, on_duplicate, type=type, check_arguments=check, **changes)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Verbs in any order, on every store alike."""
+
+    activities = Bundle[UUID]("activities")
+    attempts = Bundle[Attempt]("attempts")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = ManualClock()
+        self.stores: list[tuple[Store, Bridge]] = [
+            (store, bridge_for(store)) for store in self.make_stores(self.clock)
+        ]
+        self.known: dict[UUID, ActivityInfo] = {}
+        self.applied: set[Lease] = set()
+        self.released: set[UUID] = set()
+        self.beats = 0
+        for store, bridge in self.stores:
+            bridge.call_sync(store.open)
+
+    def make_stores(self, clock: ManualClock) -> Sequence[Store]:
+        """The stores to compare, empty, on ``clock``. The default is the reference alone."""
+        return [MemoryBackend(clock)]
+
+    def teardown(self) -> None:
+        """Close every store."""
+        for store, bridge in self.stores:
+            bridge.call_sync(store.close)
+            bridge.close()
+
+    def ask(self, verb: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+        """Call the verb on every store; the answers must be equal."""
+        answers = [bridge.call_sync(verb, store) for store, bridge in self.stores]
+        for answer in answers[1:]:
+            assert answer == answers[0]
+        return answers[0]
+
+    @rule(target=activities, batch=st.lists(calls(), min_size=1, max_size=3))
+    def submit(self, batch: list[Activity[object]]) -> MultipleResults[UUID]:
+        """Submit a batch, then once more as after a lost reply."""
+
+        async def verb(store: Store) -> list[Receipt] | UUID | None:
+            try:
+                return await store.submit(batch)
+            except IdempotencyConflict as conflict:
+                return conflict.existing
+
+        answer = self.ask(verb)
+        if not isinstance(answer, list):
+            assert answer is not None
+            return multiple()
+        assert self.ask(verb) == answer
+        created = [each.id for each, receipt in zip(batch, answer, strict=True) if receipt.created]
+        return multiple(*created)
+
+    @rule(
+        target=attempts,
+        holder=st.sampled_from(WORKERS),
+        queues=st.sampled_from([QUEUES, QUEUES[:1], QUEUES[1:]]),
+        types=st.sampled_from([None, TYPES, TYPES[1:]]),
+        limit=st.integers(1, 4),
+        lease=st.sampled_from([10.0, 30.0]),
+        alone=st.booleans(),
+    )
+    def claim(
+        self,
+        holder: UUID,
+        queues: tuple[str, ...],
+        types: tuple[str, ...] | None,
+        limit: int,
+        lease: float,
+        alone: bool,
+    ) -> MultipleResults[Attempt]:
+        """Claim; nothing that is held, not due or not asked for is given."""
+        request = ClaimRequest(
+            worker=holder,
+            queues=queues,
+            types=types,
+            limit=1 if alone else limit,
+            lease=lease,
+            alone=alone,
+        )
+
+        async def verb(store: Store) -> list[Attempt]:
+            return await store.claim(request)
+
+        attempts = self.ask(verb)
+        for attempt in attempts:
+            before = self.known.get(attempt.id)
+            assert before is None or before.status is Status.PENDING
+            assert attempt.queue in queues and attempt.isolate is alone
+            assert attempt.ready_at <= self.clock.now()
+        order = [(-each.priority, each.ready_at, each.id) for each in attempts]
+        assert order == sorted(order)
+        return multiple(*attempts)
+
+    @rule(
+        ends=st.lists(st.tuples(attempts, st.sampled_from(OUTCOMES)), min_size=1, max_size=3),
+        again=st.booleans(),
+    )
+    def settle(self, ends: list[tuple[Attempt, Outcome]], again: bool) -> None:
+        """Settle attempts, old and new ones, sometimes twice."""
+        transitions = [self._transition(attempt, outcome) for attempt, outcome in ends]
+        self._settle(transitions)
+        if again:
+            verdicts = [each.verdict for each in self._settle(transitions)]
+            assert Verdict.APPLIED not in verdicts
+
+    @rule(limit=st.integers(1, 5))
+    def reap(self, limit: int) -> None:
+        """Take back what has expired."""
+
+        async def verb(store: Store) -> list[Attempt]:
+            return await store.expired(limit)
+
+        expired = self.ask(verb)
+        settlements = self._settle([self._transition(each, Crashed()) for each in expired])
+        assert all(each.verdict is Verdict.APPLIED for each in settlements)
+
+    @rule(held=st.lists(attempts, max_size=4), holder=st.sampled_from(WORKERS))
+    def heartbeat(self, held: list[Attempt], holder: UUID) -> None:
+        """Renew leases, some of them long lost."""
+        self.beats += 1
+        leases = [attempt.lease for attempt in held]
+        message = beat(worker(holder), *leases, number=self.beats, buckets=(bucket(),))
+
+        async def verb(store: Store) -> Renewal:
+            return await store.heartbeat(message)
+
+        assert self.ask(verb) == self.ask(verb)
+
+    @rule(given=st.lists(attempts, min_size=1, max_size=3), holder=st.sampled_from(WORKERS))
+    def hand_back(self, given: list[Attempt], holder: UUID) -> None:
+        """Hand back, some of it not this worker's."""
+        leases = [attempt.lease for attempt in given]
+
+        async def verb(store: Store) -> None:
+            await store.hand_back(holder, leases)
+
+        self.ask(verb)
+
+    @rule(limit=st.integers(1, 5))
+    def promote(self, limit: int) -> None:
+        """Move what is due."""
+
+        async def verb(store: Store) -> Promotion:
+            return await store.promote(limit)
+
+        assert self.ask(verb).moved <= limit
+
+    @rule(ids=st.lists(activities, min_size=1, max_size=3))
+    def cancel(self, ids: list[UUID]) -> None:
+        """Cancel in whatever state."""
+
+        async def verb(store: Store) -> dict[UUID, Status]:
+            return dict(await store.cancel(ids))
+
+        assert set(self.ask(verb)) == set(ids)
+
+    @rule(ids=st.lists(activities, min_size=1, max_size=3))
+    def retry(self, ids: list[UUID]) -> None:
+        """Retry as an operator."""
+
+        async def verb(store: Store) -> dict[UUID, Status]:
+            return dict(await store.retry(ids, actor="ada"))
+
+        before = self.ask(verb)
+        self.released |= {id for id in before if before[id] in RETRYABLE_BY_OPERATOR}
+
+    @rule(seconds=st.sampled_from([0.5, 4.0, 11.0, 50.0]))
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.clock.advance(seconds)
+
+    @invariant()
+    def readers_agree(self) -> None:
+        """Lists, snapshots, outcomes and timelines are the same in every store."""
+
+        async def everything(store: Store) -> ActivityPage:
+            return await store.list(Filter(), Page(limit=1000))
+
+        infos = {info.id: info for info in self.ask(everything).items}
+        for id, info in infos.items():
+            self._check_step(self.known.get(id), info)
+            self.ask(partial(_timeline, id=id))
+        self.known = infos
+        self.released.clear()
+        self._check_totals(infos)
+
+    def _check_step(self, before: ActivityInfo | None, now: ActivityInfo) -> None:
+        """What may have become of one activity since the last step."""
+        held = now.status is Status.PROCESSING
+        assert (now.lease_until is not None) is held
+        assert (now.finished_at is not None) is now.status.terminal
+        assert (now.result is not None) is (now.status is Status.COMPLETED)
+        assert now.isolate is (now.crash_count + 1 >= now.max_crashes) or now.status.terminal
+        assert held or now.cancel_requested_at is None
+        assert now.crash_count <= now.max_crashes
+        assert now.max_retries is None or now.retry_count <= now.max_retries
+        if before is None:
+            return
+        assert now.claim >= before.claim
+        if before.status.terminal and now.id not in self.released:
+            assert now == before
+
+    def _check_totals(self, infos: dict[UUID, ActivityInfo]) -> None:
+        """Counts, holders and outcomes fit the rows."""
+        processing = {id: info for id, info in infos.items() if info.status is Status.PROCESSING}
+        for holder in WORKERS:
+            held = self.ask(partial(_held, holder=holder))
+            mine = [info for info in processing.values() if info.worker == holder]
+            assert held == sorted((info.id, info.claim) for info in mine)
+        counts = self.ask(_counts)
+        for status in Status:
+            assert counts[status] == sum(info.status is status for info in infos.values())
+        outcomes = self.ask(partial(_outcomes, ids=list(infos)))
+        ended = {id for id, info in infos.items() if info.status.terminal}
+        assert set(outcomes) == ended
+
+    def _transition(self, attempt: Attempt, outcome: Outcome) -> Transition:
+        now = self.clock.now()
+        return with_hooks(decide(attempt, outcome), attempt, now=now, new_id=new_id)
+
+    def _settle(self, transitions: list[Transition]) -> list[Settlement]:
+        """Settle, and count what was applied: never one claim twice (promise:G5)."""
+
+        async def verb(store: Store) -> list[Settlement]:
+            return await store.settle(transitions)
+
+        settlements = self.ask(verb)
+        assert [each.id for each in settlements] == [each.id for each in transitions]
+        for transition, settlement in zip(transitions, settlements, strict=True):
+            if settlement.verdict is Verdict.APPLIED:
+                lease = Lease(transition.id, transition.claim)
+                assert lease not in self.applied
+                self.applied.add(lease)
+        return settlements
+
+
+async def _timeline(store: Store, *, id: UUID) -> list[TimelineEntry]:
+    return await store.timeline(id)
+
+
+async def _held(store: Store, *, holder: UUID) -> list[tuple[UUID, int]]:
+    return sorted((lease.id, lease.claim) for lease in await store.held(holder))
+
+
+async def _counts(store: Store) -> dict[Status, int]:
+    return dict((await store.stats()).by_status)
+
+
+async def _outcomes(store: Store, *, ids: list[UUID]) -> dict[UUID, Ended | None]:
+    return dict(await store.outcomes(ids))

@@ -1,0 +1,178 @@
+"""A store that fails on demand, before or after the deed: for lost replies and outages."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from msgspec import Struct
+
+from taskq.backends import (
+    Capabilities,
+    ClaimRequest,
+    Heartbeat,
+    Hint,
+    Promotion,
+    Renewal,
+    Store,
+    Topic,
+    Watch,
+)
+from taskq.errors import BackendUnavailable
+from taskq.lifecycle import Settlement, Transition
+from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.snapshot import (
+    ActivityInfo,
+    ActivityPage,
+    Bucket,
+    Filter,
+    Page,
+    Stats,
+    TimelineEntry,
+    UnservedType,
+    WorkerInfo,
+)
+
+T = TypeVar("T")
+
+
+class Fault(Struct, frozen=True):
+    """One failure to come: before the deed, or after it, so that only the reply is lost."""
+
+    after: bool
+    error: Exception | type[Exception]
+
+
+class FaultyBackend:
+    """A store that hands every call to ``inner``, and fails those that ``fail`` named.
+
+    ``calls`` counts the calls of each method, failed ones included.
+    """
+
+    def __init__(self, inner: Store) -> None:
+        self.inner = inner
+        self.calls: Counter[str] = Counter()
+        self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+
+    def fail(
+        self,
+        method: str,
+        *,
+        after: bool,
+        times: int = 1,
+        error: Exception | type[Exception] = BackendUnavailable,
+    ) -> None:
+        """Let the next ``times`` calls of ``method`` raise, before the deed or after it.
+
+        Repeated, the faults queue up. AttributeError where the store has no such method.
+        """
+        getattr(self.inner, method)
+        self._faults[method].extend([Fault(after, error)] * times)
+
+    def mend(self) -> None:
+        """Forget every fault to come."""
+        self._faults.clear()
+
+    def pending(self, method: str) -> int:
+        """How many faults of this method are still to come."""
+        return len(self._faults[method])
+
+    async def _do(
+        self, method: str, deed: Callable[..., Coroutine[Any, Any, T]], *arguments: object
+    ) -> T:
+        self.calls[method] += 1
+        faults = self._faults[method]
+        fault = faults.popleft() if faults else None
+        if fault is not None and not fault.after:
+            raise fault.error
+        value = await deed(*arguments)
+        if fault is not None:
+            raise fault.error
+        return value
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.inner.capabilities
+
+    @property
+    def location(self) -> str:
+        return self.inner.location
+
+    async def open(self) -> None:
+        await self._do("open", self.inner.open)
+
+    async def close(self) -> None:
+        await self._do("close", self.inner.close)
+
+    def after_fork(self) -> None:
+        self.inner.after_fork()
+
+    async def submit(self, activities: Sequence[Activity[object]]) -> list[Receipt]:
+        return await self._do("submit", self.inner.submit, activities)
+
+    async def claim(self, request: ClaimRequest) -> list[Attempt]:
+        return await self._do("claim", self.inner.claim, request)
+
+    async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
+        return await self._do("settle", self.inner.settle, transitions)
+
+    async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
+        await self._do("hand_back", self.inner.hand_back, worker, leases)
+
+    async def held(self, worker: UUID) -> list[Lease]:
+        return await self._do("held", self.inner.held, worker)
+
+    async def heartbeat(self, beat: Heartbeat) -> Renewal:
+        return await self._do("heartbeat", self.inner.heartbeat, beat)
+
+    async def cancel_requests(self, worker: UUID) -> list[UUID]:
+        return await self._do("cancel_requests", self.inner.cancel_requests, worker)
+
+    async def retire(self, worker: UUID) -> None:
+        await self._do("retire", self.inner.retire, worker)
+
+    async def expired(self, limit: int) -> list[Attempt]:
+        return await self._do("expired", self.inner.expired, limit)
+
+    async def promote(self, limit: int) -> Promotion:
+        return await self._do("promote", self.inner.promote, limit)
+
+    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
+        return await self._do("cancel", self.inner.cancel, ids)
+
+    async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
+        return await self._do("outcomes", self.inner.outcomes, ids)
+
+    async def watch(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> Watch:
+        return await self._do("watch", self.inner.watch, topics, listener)
+
+    async def retry(
+        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
+    ) -> Mapping[UUID, Status]:
+        deed = partial(self.inner.retry, actor=actor, reason=reason)
+        return await self._do("retry", deed, ids)
+
+    async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
+        return await self._do("stats", partial(self.inner.stats, cap=cap), queues)
+
+    async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
+        return await self._do("get", self.inner.get, ids)
+
+    async def timeline(self, id: UUID) -> list[TimelineEntry]:
+        return await self._do("timeline", self.inner.timeline, id)
+
+    async def workers(self, *, alive_within: float = 60.0) -> list[WorkerInfo]:
+        return await self._do("workers", partial(self.inner.workers, alive_within=alive_within))
+
+    async def unserved(self, *, alive_within: float = 60.0) -> list[UnservedType]:
+        return await self._do("unserved", partial(self.inner.unserved, alive_within=alive_within))
+
+    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
+        return await self._do("series", self.inner.series, since, until)
+
+    async def list(self, filter: Filter, page: Page) -> ActivityPage:
+        return await self._do("list", self.inner.list, filter, page)
