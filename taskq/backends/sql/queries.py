@@ -1,0 +1,241 @@
+"""What readers ask: pure functions returning statements, as in ``statements``.
+
+A list follows one index, newest first, and stops at its limit; conditions that this index does not
+serve are written so that the database is not led to another one (``unindexed``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    ScalarSelect,
+    bindparam,
+    case,
+    desc,
+    exists,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    tuple_,
+    union_all,
+)
+
+from taskq.backends.sql.statements import MERGED, unindexed
+from taskq.backends.sql.tables import activities, events, rollup, spelled, workers
+from taskq.model import Priority, Status
+from taskq.snapshot import ActivityInfo, Filter, Page
+
+_activity = activities.c
+_pending = _activity.status == spelled(Status.PENDING)
+
+_ONE: ColumnElement[int] = literal_column("1")
+
+INFO = (
+    *(
+        _activity["timeout_ms" if name == "timeout" else name]
+        for name in ActivityInfo.__struct_fields__
+    ),
+    _activity.error_kind,
+)
+"""The columns of an ActivityInfo's fields, in their order, and one that helps to read ``error``."""
+
+
+@cache
+def get() -> Executable:
+    """Snapshots of ``ids``."""
+    return select(*INFO).where(_activity.id.in_(bindparam("ids", expanding=True)))
+
+
+@cache
+def outcomes() -> Executable:
+    """The states of ``ids``, and how those that ended did."""
+    return select(
+        _activity.id, _activity.status, _activity.result, _activity.error, _activity.error_kind
+    ).where(_activity.id.in_(bindparam("ids", expanding=True)))
+
+
+@cache
+def timeline() -> Executable:
+    """The event rows of ``activity``, as they were stored."""
+    return select(events).where(events.c.activity_id == bindparam("activity")).order_by(events.c.id)
+
+
+@cache
+def live_workers() -> Executable:
+    """Workers seen at ``since`` or later, newest first."""
+    return (
+        select(workers)
+        .where(workers.c.seen_at >= bindparam("since"))
+        .order_by(workers.c.started_at.desc(), workers.c.id.desc())
+    )
+
+
+@cache
+def series() -> Executable:
+    """The rollup's minutes in [since, until)."""
+    return (
+        select(rollup)
+        .where(rollup.c.minute >= bindparam("since"), rollup.c.minute < bindparam("until"))
+        .order_by(rollup.c.minute, rollup.c.queue, rollup.c.type, rollup.c.outcome)
+    )
+
+
+# -- counts: each a range of an index, counted up to ``cap`` --
+
+
+@cache
+def next_queue() -> Executable:
+    """The first queue after ``queue`` that has any activity."""
+    return select(func.min(_activity.queue)).where(_activity.queue > bindparam("queue"))
+
+
+@cache
+def count_by_status() -> Executable:
+    """How many activities ``queue`` has, one column per status."""
+    return select(
+        *(
+            _capped(
+                _activity.queue == bindparam("queue"), _activity.status == spelled(status)
+            ).label(status.value)
+            for status in Status
+        )
+    )
+
+
+@cache
+def count_pending() -> Executable:
+    """Of ``queue``: counts by priority, then since when its first ones are ready; per isolation."""
+    lines = [
+        (_pending, _activity.queue == bindparam("queue"), _activity.isolate == isolate, of_priority)
+        for isolate in (false(), true())
+        for of_priority in (_activity.priority == priority.value for priority in Priority)
+    ]
+    first = func.min(_activity.ready_at)
+    return select(
+        *(_capped(*line) for line in lines),
+        *(select(first).where(*line).scalar_subquery() for line in lines),
+    )
+
+
+@cache
+def next_waiting() -> Executable:
+    """The first pair of queue and type after (``queue``, ``type``) that has pending activities."""
+    pair = (_activity.queue, _activity.type)
+    return (
+        select(*pair)
+        .where(_pending, tuple_(*pair) > tuple_(bindparam("queue"), bindparam("type")))
+        .order_by(*pair)
+        .limit(1)
+    )
+
+
+@cache
+def count_waiting() -> Executable:
+    """How many pending activities of ``queue`` and ``type`` there are."""
+    waiting = _capped(
+        _pending,
+        _activity.queue == bindparam("queue"),
+        _activity.type == bindparam("type"),
+    )
+    return select(waiting)
+
+
+def _capped(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+    counted = select(_ONE).where(*conditions).limit(bindparam("cap")).subquery()
+    return select(func.count()).select_from(counted).scalar_subquery()
+
+
+# -- lists --
+
+
+def listed(filter: Filter, page: Page, queues: Sequence[str]) -> Executable:
+    """The ids of one page, newest first, and one more where another page follows.
+
+    ``queues`` are those that have activities, for a filter that names none.
+    """
+    starts, served = _starts(filter, queues)
+    others = [condition for name, condition in _conditions(filter) if name not in served]
+    if page.before is not None:
+        others.append(_activity.id < page.before)
+    terms = [select(_activity.id).where(*start, *others) for start in starts]
+    if len(terms) == 1:
+        return terms[0].order_by(_activity.id.desc()).limit(page.limit + 1)
+    return union_all(*terms).order_by(desc("id")).limit(page.limit + 1)
+
+
+_Start = tuple[ColumnElement[bool], ...]
+
+
+def _starts(filter: Filter, queues: Sequence[str]) -> tuple[list[_Start], frozenset[str]]:
+    """The ranges of one index to merge, and the fields of the filter that they serve."""
+    if filter.parent_id is not None:
+        return [(_activity.parent_id == filter.parent_id,)], frozenset({"parent_id"})
+    if filter.root_id is not None:
+        root = (_activity.id == filter.root_id, _of_root(filter.root_id))
+        below = (
+            _activity.parent_id.is_not(None),
+            _activity.root_id == filter.root_id,
+            _activity.id != filter.root_id,
+        )
+        return [root, below], frozenset({"root_id"})
+    for column in (_activity.correlation_id, _activity.user_id):
+        wanted = getattr(filter, column.name)
+        if wanted is not None:
+            return [(column == wanted,)], frozenset({column.name})
+    places = [
+        (_activity.queue == queue, _activity.status == spelled(status))
+        for queue in dict.fromkeys(filter.queues or queues)
+        for status in dict.fromkeys(filter.statuses or Status)
+    ]
+    if (filter.queues or filter.statuses) and 0 < len(places) <= MERGED:
+        return list(places), frozenset({"queues", "statuses"})
+    return [()], frozenset()
+
+
+def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
+    """What each field of the filter asks for, kept from any index."""
+    if filter.statuses:
+        yield "statuses", unindexed(_activity.status).in_([each.value for each in filter.statuses])
+    if filter.queues:
+        yield "queues", unindexed(_activity.queue).in_(filter.queues)
+    if filter.types:
+        yield "types", or_(*(_is_type(wanted) for wanted in filter.types))
+    if filter.priorities:
+        yield "priorities", _activity.priority.in_([each.value for each in filter.priorities])
+    if filter.root_id is not None:
+        yield "root_id", _of_root(filter.root_id)
+    if filter.roots_only:
+        yield "roots_only", _activity.parent_id.is_(None)
+    for column in (_activity.correlation_id, _activity.user_id, _activity.source):
+        wanted = getattr(filter, column.name)
+        if wanted is not None:
+            yield column.name, unindexed(column) == wanted
+    for key, value in filter.tags.items():
+        yield "tags", _has_tag(key, value)
+
+
+def _of_root(root: UUID) -> ColumnElement[bool]:
+    return func.coalesce(_activity.root_id, _activity.id) == root
+
+
+def _is_type(wanted: str) -> ColumnElement[bool]:
+    if not wanted.endswith("*"):
+        return unindexed(_activity.type) == wanted
+    prefix = wanted[:-1]
+    return func.substr(_activity.type, 1, len(prefix)) == prefix
+
+
+def _has_tag(key: str, value: str) -> ColumnElement[bool]:
+    """Through json_each, because a key may hold what a JSON path cannot; bad JSON has no tags."""
+    tags = case((func.json_valid(_activity.tags) == 1, _activity.tags), else_="{}")
+    each = func.json_each(tags).table_valued("key", "value", name="tag")
+    return exists().select_from(each).where(each.c.key == key, each.c.value == value)

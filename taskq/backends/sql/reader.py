@@ -1,0 +1,172 @@
+"""What readers see, read in one transaction of its own. ``now`` is the store's instant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from taskq.backends.sql import queries, rows, statements
+from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.rows import Record
+from taskq.backends.timeline import entries
+from taskq.model import Attempt, Ended, Priority, Status
+from taskq.snapshot import (
+    ActivityInfo,
+    ActivityPage,
+    Bucket,
+    Filter,
+    Page,
+    Stats,
+    TimelineEntry,
+    UnservedType,
+    WorkerInfo,
+)
+
+ALIVE_WITHIN = 60.0
+"""A worker whose latest heartbeat is at most so many seconds old counts as live."""
+
+WAITING_CAP = 100_000
+"""How far waiting activities of one queue and type are counted."""
+
+
+def outcomes(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Ended | None]:
+    """See ``Backend.outcomes``."""
+    answers: dict[UUID, Ended | None] = dict.fromkeys(ids)
+    for row in chunked(connection, queries.outcomes(), "ids", list(answers)):
+        if Status(row.status).terminal:
+            answers[row.id] = rows.ended(row)
+        else:
+            del answers[row.id]
+    return answers
+
+
+def expired(connection: Connection, now: datetime, limit: int) -> list[Attempt]:
+    """See ``Backend.expired``."""
+    found = connection.execute(statements.expired(), {"now": now, "limit": limit})
+    return [rows.attempt(row) for row in found]
+
+
+def get(connection: Connection, ids: Collection[UUID]) -> dict[UUID, ActivityInfo]:
+    """See ``Inspector.get``."""
+    found = chunked(connection, queries.get(), "ids", sorted(set(ids)))
+    return {row.id: rows.info(row) for row in found}
+
+
+def timeline(connection: Connection, id: UUID) -> list[TimelineEntry]:
+    """See ``Inspector.timeline``."""
+    info = get(connection, [id]).get(id)
+    if info is None:
+        return []
+    found = connection.execute(queries.timeline(), {"activity": id})
+    return entries(info, [event for event in map(rows.event, found) if event is not None])
+
+
+def live_workers(connection: Connection, now: datetime, alive_within: float) -> list[WorkerInfo]:
+    """See ``Inspector.workers``."""
+    since = now - timedelta(seconds=alive_within)
+    return [
+        rows.worker(row) for row in connection.execute(queries.live_workers(), {"since": since})
+    ]
+
+
+def unserved(connection: Connection, now: datetime, alive_within: float) -> list[UnservedType]:
+    """See ``Inspector.unserved``; in order of queue and type."""
+    workers = live_workers(connection, now, alive_within)
+    return [
+        UnservedType(queue=queue, type=type, waiting=_waiting(connection, queue, type))
+        for queue, type in _waiting_types(connection)
+        if not any(_serves(worker, queue, type) for worker in workers)
+    ]
+
+
+def series(connection: Connection, since: datetime, until: datetime) -> list[Bucket]:
+    """See ``Inspector.series``."""
+    found = connection.execute(queries.series(), {"since": since, "until": until})
+    return [rows.bucket(row) for row in found]
+
+
+def listed(connection: Connection, filter: Filter, page: Page) -> ActivityPage:
+    """See ``Inspector.list``."""
+    queues = list(_queues(connection)) if filter.statuses and not filter.queues else []
+    found = connection.scalars(queries.listed(filter, page, queues)).all()
+    infos = get(connection, found[: page.limit])
+    items = tuple(infos[id] for id in found[: page.limit])
+    return ActivityPage(items=items, next=items[-1].id if len(found) > len(items) else None)
+
+
+def stats(connection: Connection, now: datetime, queues: Collection[str], cap: int) -> Stats:
+    """See ``Inspector.stats``."""
+    by_status = dict.fromkeys(Status, 0)
+    by_priority = dict.fromkeys(Priority, 0)
+    by_queue: dict[str, int] = {}
+    firsts: list[datetime] = []
+    for queue in dict.fromkeys(queues) if queues else _queues(connection):
+        counts = _by_status(connection, queue, cap)
+        for status, count in counts.items():
+            by_status[status] = min(cap, by_status[status] + count)
+        active = sum(count for status, count in counts.items() if not status.terminal)
+        if active:
+            by_queue[queue] = min(cap, active)
+        if counts[Status.PENDING]:
+            firsts += _add_pending(connection, queue, cap, by_priority)
+    workers = live_workers(connection, now, ALIVE_WITHIN)
+    return Stats(
+        by_status=by_status,
+        by_priority=by_priority,
+        by_queue=by_queue,
+        oldest_pending=(now - min(firsts)).total_seconds() if firsts else None,
+        workers=len(workers),
+        slots=sum(worker.concurrency for worker in workers),
+        slots_used=sum(worker.slots_used for worker in workers),
+        cap=cap,
+    )
+
+
+def _by_status(connection: Connection, queue: str, cap: int) -> Mapping[Status, int]:
+    counts = connection.execute(queries.count_by_status(), {"queue": queue, "cap": cap}).one()
+    return dict(zip(Status, counts, strict=True))
+
+
+def _add_pending(
+    connection: Connection, queue: str, cap: int, by_priority: dict[Priority, int]
+) -> list[datetime]:
+    """Add a queue's pending ones; answers since when the first ones of each kind are ready."""
+    row = connection.execute(queries.count_pending(), {"queue": queue, "cap": cap}).one()
+    half = len(row) // 2
+    for priority, count in zip(2 * list(Priority), row[:half], strict=True):
+        by_priority[priority] = min(cap, by_priority[priority] + count)
+    return [first for first in row[half:] if first is not None]
+
+
+def _queues(connection: Connection) -> Iterator[str]:
+    """The queues that have any activity, each found by one step in an index."""
+    queue = ""
+    while True:
+        found: str | None = connection.execute(queries.next_queue(), {"queue": queue}).scalar()
+        if found is None:
+            return
+        queue = found
+        yield queue
+
+
+def _waiting_types(connection: Connection) -> Iterator[tuple[str, str]]:
+    """The pairs of queue and type that have pending activities, likewise."""
+    pair: Record | tuple[str, str] | None = ("", "")
+    while pair is not None:
+        queue, type = pair
+        pair = connection.execute(queries.next_waiting(), {"queue": queue, "type": type}).first()
+        if pair is not None:
+            yield pair[0], pair[1]
+
+
+def _waiting(connection: Connection, queue: str, type: str) -> int:
+    values = {"queue": queue, "type": type, "cap": WAITING_CAP}
+    count: int = connection.execute(queries.count_waiting(), values).scalar_one()
+    return count
+
+
+def _serves(worker: WorkerInfo, queue: str, type: str) -> bool:
+    return queue in worker.queues and (not worker.types or type in worker.types)

@@ -1,0 +1,278 @@
+"""Rows to nouns and back. What is nonsense in one row never makes another one unreadable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias, TypeVar
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Row
+
+from taskq.backends.sql.types import later
+from taskq.backends.timeline import EventRow
+from taskq.errors import BackendError, ConfigurationError
+from taskq.lifecycle import Note
+from taskq.model import (
+    DEFAULT_POLICY,
+    Activity,
+    Attempt,
+    Ended,
+    ErrorInfo,
+    ErrorKind,
+    Policy,
+    Priority,
+    Status,
+)
+from taskq.snapshot import ActivityInfo, Bucket, WorkerInfo
+
+T = TypeVar("T")
+
+Record: TypeAlias = Row[*tuple[Any, ...]]
+"""A row as a statement answers it: its values are what the column types make of them."""
+
+_KINDS = frozenset(kind.value for kind in ErrorKind)
+_NOTES = frozenset(note.value for note in Note)
+
+_policy = msgspec.json.Decoder(Policy)
+_error = msgspec.json.Decoder(ErrorInfo)
+_names = msgspec.json.Decoder(tuple[str, ...])
+_counts = msgspec.json.Decoder(tuple[int, ...])
+_object = msgspec.json.Decoder(Mapping[str, object])
+_tags = msgspec.json.Decoder(Mapping[str, str])
+
+
+def activity_values(activity: Activity[object], now: datetime) -> dict[str, object]:
+    """The values with which an activity is inserted at ``now``: scheduled, or pending if it is due.
+
+    Raises BackendError for text with NUL, which PostgreSQL would refuse.
+    """
+    ready_at = _ready_at(activity, now)
+    key = activity.idempotency
+    _storable(activity)
+    return {
+        "id": activity.id,
+        "queue": activity.queue,
+        "type": activity.type,
+        "status": Status.SCHEDULED.value if ready_at > now else Status.PENDING.value,
+        "priority": activity.priority.value,
+        "payload": activity.payload,
+        "max_retries": activity.max_retries,
+        "max_crashes": activity.max_crashes,
+        "timeout_ms": _milliseconds(activity.timeout),
+        "policy": _policy_text(activity.policy),
+        "metadata": activity.metadata,
+        "tags": activity.tags,
+        "source": activity.source,
+        "correlation_id": activity.correlation_id,
+        "user_id": activity.user_id,
+        "idempotency_key": None if key is None else key.key,
+        "isolate": isolated(activity.max_crashes),
+        "parent_id": activity.parent_id,
+        "root_id": None if activity.root_id == activity.id else activity.root_id,
+        "origin_id": None if activity.origin_id == activity.id else activity.origin_id,
+        "depth": activity.depth,
+        "created_at": now,
+        "ready_at": ready_at,
+    }
+
+
+def isolated(max_crashes: int) -> bool:
+    """Whether the first crash would be the last, so that even the first run is alone."""
+    return max_crashes <= 1
+
+
+def attempt(row: Record) -> Attempt:
+    """A row of ``statements.ATTEMPT``."""
+    fields: dict[str, Any] = dict(zip(Attempt.__struct_fields__, row, strict=True))
+    fields["policy"] = _policy_of(fields["policy"])
+    return Attempt(**_shared(fields))
+
+
+def info(row: Record) -> ActivityInfo:
+    """A row of ``queries.INFO``."""
+    *values, error_kind = row
+    fields: dict[str, Any] = dict(zip(ActivityInfo.__struct_fields__, values, strict=True))
+    fields["status"] = Status(fields["status"])
+    fields["error"] = error_of(fields["error"], error_kind)
+    fields["tags"] = _decoded(_tags, fields["tags"]) or {}
+    fields["metadata"] = _decoded(_object, fields["metadata"]) or {}
+    return ActivityInfo(**_shared(fields))
+
+
+def _shared(fields: dict[str, Any]) -> dict[str, Any]:
+    """Make of the columns what the fields that an Attempt and an ActivityInfo share are."""
+    fields["root_id"] = fields["root_id"] or fields["id"]
+    fields["origin_id"] = fields["origin_id"] or fields["id"]
+    fields["priority"] = Priority(fields["priority"])
+    fields["timeout"] = _seconds(fields["timeout"])
+    return fields
+
+
+def ended(row: Record) -> Ended:
+    """A row with status, result, error and error_kind, of an activity that has ended."""
+    error = error_of(row.error, row.error_kind)
+    return Ended(status=Status(row.status), result=row.result, error=error)
+
+
+def error_of(text: str | None, kind: str | None = None) -> ErrorInfo | None:
+    """A recorded failure; what another program wrote there that is none becomes its message."""
+    if text is None:
+        return None
+    known = ErrorKind(kind) if kind in _KINDS else ErrorKind.ERROR
+    return _decoded(_error, text) or ErrorInfo(type="Unknown", message=text, kind=known)
+
+
+def error_text(error: ErrorInfo | None) -> str | None:
+    """A failure as it is stored."""
+    return None if error is None else msgspec.json.encode(error).decode()
+
+
+def event_values(
+    activity: UUID,
+    kind: Note,
+    at: datetime,
+    *,
+    attempt: int | None,
+    claim: int,
+    worker: UUID | None,
+    detail: Mapping[str, object],
+) -> dict[str, object]:
+    """The values with which an event row is inserted."""
+    return {
+        "activity_id": activity,
+        "at": at,
+        "kind": kind.value,
+        "attempt": attempt,
+        "claim": claim,
+        "worker": worker,
+        "detail": msgspec.json.encode(detail).decode() if detail else None,
+    }
+
+
+def event(row: Record) -> EventRow | None:
+    """An event row; None for a kind that this version does not know."""
+    if row.kind not in _NOTES:
+        return None
+    return EventRow(
+        at=row.at,
+        kind=Note(row.kind),
+        claim=row.claim,
+        attempt=row.attempt,
+        worker=row.worker,
+        detail=_decoded(_object, row.detail) or {},
+    )
+
+
+def worker_values(worker: WorkerInfo, *, seen_at: datetime, beat: int) -> dict[str, object]:
+    """A worker's row."""
+    return {
+        **{name: getattr(worker, name) for name in worker.__struct_fields__},
+        "queues": _array(worker.queues),
+        "types": _array(worker.types),
+        "seen_at": seen_at,
+        "beat": beat,
+    }
+
+
+def worker(row: Record) -> WorkerInfo:
+    """A row of taskq_workers."""
+    fields = {name: getattr(row, name) for name in WorkerInfo.__struct_fields__}
+    fields["queues"] = _decoded(_names, row.queues) or ()
+    fields["types"] = _decoded(_names, row.types) or ()
+    return WorkerInfo(**fields)
+
+
+def bucket_key(bucket: Bucket) -> dict[str, object]:
+    """Which row of taskq_rollup a bucket belongs to."""
+    return {
+        "minute": bucket.minute,
+        "queue": bucket.queue,
+        "type": bucket.type,
+        "outcome": bucket.outcome,
+    }
+
+
+def bucket_values(bucket: Bucket, row: Record | None) -> dict[str, object]:
+    """The row for a bucket, added to what ``row`` (count, waits, runs) has so far."""
+    count, waits, runs = (0, None, None) if row is None else row
+    return {
+        **bucket_key(bucket),
+        "count": count + bucket.count,
+        "waits": _array(_sum(bucket.waits, _decoded(_counts, waits))),
+        "runs": _array(_sum(bucket.runs, _decoded(_counts, runs))),
+    }
+
+
+def bucket(row: Record) -> Bucket:
+    """A row of taskq_rollup."""
+    minute, queue, type, outcome, count, waits, runs = row
+    return Bucket(
+        minute=minute,
+        queue=queue,
+        type=type,
+        outcome=outcome,
+        count=count,
+        waits=_decoded(_counts, waits) or (),
+        runs=_decoded(_counts, runs) or (),
+    )
+
+
+def _ready_at(activity: Activity[object], now: datetime) -> datetime:
+    if activity.run_at is not None:
+        return activity.run_at
+    return now if activity.delay is None else later(now, activity.delay)
+
+
+def _storable(activity: Activity[object]) -> None:
+    texts = (
+        activity.payload,
+        activity.metadata,
+        activity.tags,
+        activity.source,
+        activity.correlation_id,
+        activity.user_id,
+    )
+    for text in texts:
+        if text is not None and "\0" in text:
+            raise BackendError(f"activity {activity.id}: text with NUL cannot be stored")
+
+
+def _policy_text(policy: Policy) -> str | None:
+    if policy is DEFAULT_POLICY or policy == DEFAULT_POLICY:
+        return None
+    return msgspec.json.encode(policy).decode()
+
+
+def _policy_of(text: str | None) -> Policy:
+    return _decoded(_policy, text) or DEFAULT_POLICY
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else max(1, round(seconds * 1000))
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _array(items: Sequence[object]) -> str:
+    return msgspec.json.encode(items).decode()
+
+
+def _sum(counts: tuple[int, ...], before: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Histograms of another length were written by another version: they are not mixed."""
+    if before is None or len(before) != len(counts):
+        return counts
+    return tuple(map(int.__add__, counts, before))
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], text: str | None) -> T | None:
+    """None for NULL, and for text that is not what it should be."""
+    if text is None:
+        return None
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, ConfigurationError):
+        return None

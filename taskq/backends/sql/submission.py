@@ -1,0 +1,91 @@
+"""One batch of calls, worked out in order before any of it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from taskq.backends.sql.rows import activity_values
+from taskq.codec import canonical
+from taskq.errors import SerializationError
+from taskq.idempotency import Holder, Resolution, resolve
+from taskq.model import Activity, Idempotency, Receipt, Status
+
+
+class KeyHolder(Struct, frozen=True, kw_only=True):
+    """What a key points at. ``payload`` is given where there is no ``digest`` to compare by."""
+
+    id: UUID
+    status: Status
+    digest: bytes | None
+    payload: str | None = None
+
+
+class Submission:
+    """The rows to insert at ``now``, and the keys to write, for the calls added so far.
+
+    ``stored`` are those ids of keyed calls that are there already; ``holders`` the keys held now.
+    """
+
+    def __init__(
+        self, now: datetime, *, stored: Collection[UUID], holders: Mapping[bytes, KeyHolder]
+    ) -> None:
+        self._now = now
+        self._taken = set(stored)
+        self._holders = dict(holders)
+        self._keys: dict[bytes, dict[str, object]] = {}
+        self.rows: list[dict[str, object]] = []
+
+    @property
+    def keys(self) -> list[dict[str, object]]:
+        """The rows of taskq_keys to insert or overwrite, sorted by hash."""
+        return [self._keys[hash] for hash in sorted(self._keys)]
+
+    def add(self, activity: Activity[object]) -> Receipt:
+        """Take one call in, after those before it. Raises IdempotencyConflict, BackendError."""
+        wanted = activity.idempotency
+        if wanted is not None:
+            if activity.id in self._taken:
+                return Receipt(activity.id, True)
+            holder = self._holders.get(wanted.hash)
+            if holder is not None:
+                known = _as_holder(holder, activity, wanted)
+                if resolve(activity.id, wanted, known) is Resolution.RETURN:
+                    return Receipt(holder.id, False)
+            self._point(activity, wanted)
+        self._taken.add(activity.id)
+        self.rows.append(activity_values(activity, self._now))
+        return Receipt(activity.id, True)
+
+    def _point(self, activity: Activity[object], wanted: Idempotency) -> None:
+        self._holders[wanted.hash] = KeyHolder(
+            id=activity.id, status=Status.PENDING, digest=wanted.digest
+        )
+        self._keys[wanted.hash] = {
+            "hash": wanted.hash,
+            "queue": activity.queue,
+            "type": activity.type,
+            "activity_id": activity.id,
+            "digest": wanted.digest,
+            "created_at": self._now,
+            "expires_at": None,
+        }
+
+
+def _as_holder(key: KeyHolder, activity: Activity[object], wanted: Idempotency) -> Holder:
+    if key.digest is None:
+        same = _by_value(key.payload or "") == _by_value(activity.payload)
+    else:
+        same = key.digest == wanted.digest
+    return Holder(id=key.id, status=key.status, same_arguments=same)
+
+
+def _by_value(payload: str) -> str:
+    """A foreign client's arguments as taskq would have written them, where they can be read."""
+    try:
+        return canonical(payload)
+    except SerializationError:
+        return payload

@@ -1,0 +1,323 @@
+"""The tables: one definition for every dialect. The migrations create exactly these.
+
+Any client that can insert a row may enqueue: ``id``, ``type`` and ``payload`` are enough, the rest
+has defaults in the database itself; a later run time needs ``status`` scheduled and ``ready_at``.
+``root_id`` and ``origin_id`` NULL mean the activity itself, so that such a client need not repeat
+its id; taskq writes them so too, and readers fill them in.
+What would break a whole batch when it is read is refused by a CHECK when it is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    and_,
+    false,
+    literal_column,
+)
+
+from taskq.backends.sql.types import FIRST, LAST, SERIAL, DatabaseNow, Id, Instant
+from taskq.model import Status
+
+metadata = MetaData()
+
+
+def spelled(status: Status) -> ColumnElement[str]:
+    """A status as an SQL literal: a partial index serves no query that binds its condition."""
+    return literal_column(f"'{status.value}'")
+
+
+def _within(bounds: str, *names: str) -> str:
+    return " AND ".join(f"{name} BETWEEN {bounds}" for name in names)
+
+
+_STATUSES = ", ".join(f"'{status.value}'" for status in Status)
+# An upper bound also refuses text in a number's place, which SQLite would keep.
+_INTEGER = "2147483647"
+
+activities = Table(
+    "taskq_activities",
+    metadata,
+    Column("id", Id(), nullable=False),
+    Column("queue", Text(), nullable=False, server_default="default"),
+    Column("type", Text(), nullable=False),
+    Column("status", Text(), nullable=False, server_default="pending"),
+    Column("priority", SmallInteger(), nullable=False, server_default="2"),
+    Column("payload", Text(), nullable=False),
+    Column("result", Text()),
+    Column("error", Text()),  # ErrorInfo as JSON
+    Column("error_kind", Text()),
+    Column("fingerprint", Text()),  # groups dead letters by cause
+    Column("max_retries", Integer(), server_default="3"),  # NULL: unlimited
+    Column("max_crashes", Integer(), nullable=False, server_default="3"),
+    Column("timeout_ms", BigInteger(), server_default="300000"),  # NULL: no limit
+    Column("policy", Text()),  # Policy as JSON; NULL: the default one
+    Column("metadata", Text()),
+    Column("tags", Text()),
+    Column("source", Text()),
+    Column("correlation_id", Text()),
+    Column("user_id", Text()),
+    Column("idempotency_key", Text()),  # for display; taskq_keys decides
+    Column("retry_count", Integer(), nullable=False, server_default="0"),
+    Column("crash_count", Integer(), nullable=False, server_default="0"),
+    Column("claim", BigInteger(), nullable=False, server_default="0"),
+    Column("worker", Id()),
+    Column("lease_until", Instant()),
+    Column("isolate", Boolean(), nullable=False, server_default=false()),
+    Column("cancel_requested_at", Instant()),
+    Column("parent_id", Id()),
+    Column("root_id", Id()),  # NULL: itself
+    Column("origin_id", Id()),  # NULL: itself
+    Column("depth", Integer(), nullable=False, server_default="0"),
+    Column("step", Text()),
+    Column("progress", Text()),
+    Column("expires_at", Instant()),
+    Column("deadline_at", Instant()),
+    Column("created_at", Instant(), nullable=False, server_default=DatabaseNow()),
+    Column("ready_at", Instant(), nullable=False, server_default=DatabaseNow()),
+    Column("started_at", Instant()),
+    Column("finished_at", Instant()),
+    PrimaryKeyConstraint("id", name="taskq_activities_pkey"),
+    CheckConstraint(f"status IN ({_STATUSES})", name="taskq_activities_status"),
+    CheckConstraint("priority BETWEEN 1 AND 4", name="taskq_activities_priority"),
+    CheckConstraint(
+        _within("1 AND 120", "length(type)", "length(queue)"), name="taskq_activities_names"
+    ),
+    CheckConstraint(
+        _within(f"0 AND {_INTEGER}", "retry_count", "crash_count", "max_retries", "depth")
+        + f" AND max_crashes BETWEEN 1 AND {_INTEGER}"
+        " AND timeout_ms BETWEEN 1 AND 9007199254740991"
+        " AND claim BETWEEN 0 AND 9007199254740991",
+        name="taskq_activities_numbers",
+    ),
+    CheckConstraint(
+        "status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)",
+        name="taskq_activities_lease",
+    ),
+    # SQLite keeps whatever type it is given: a text id is found by nobody, a BLOB is no JSON text.
+    CheckConstraint(
+        "typeof(id) = 'blob' AND length(id) = 16 AND typeof(payload) = 'text'"
+        " AND typeof(policy) IN ('text', 'null') AND typeof(metadata) IN ('text', 'null')"
+        " AND typeof(tags) IN ('text', 'null')",
+        name="taskq_activities_storage",
+    ).ddl_if(dialect="sqlite"),
+)
+_columns = activities.c
+activities.append_constraint(
+    CheckConstraint(
+        and_(
+            _columns.created_at.between(FIRST, LAST),
+            _columns.ready_at.between(FIRST, LAST),
+            _columns.expires_at.between(FIRST, LAST),
+            _columns.deadline_at.between(FIRST, LAST),
+        ),
+        name="taskq_activities_years",
+    )
+)
+
+
+def _index(name: str, *columns: ColumnElement[Any], where: ColumnElement[bool]) -> None:
+    Index(name, *columns, postgresql_where=where, sqlite_where=where)
+
+
+_pending = _columns.status == spelled(Status.PENDING)
+
+# A claim walks a queue in order and stops at its limit; isolated rows, which only a claim that asks
+# for them may have, are a range of their own. For a worker that takes most of the ready types;
+# also counts by priority and finds the oldest pending.
+_index(
+    "taskq_activities_ready",
+    _columns.queue,
+    _columns.isolate,
+    _columns.priority.desc(),
+    _columns.ready_at,
+    _columns.id,
+    where=_pending,
+)
+# The same for a worker that takes few types: it must not walk over a million rows of the others.
+# Also tells which types wait in which queue.
+_index(
+    "taskq_activities_ready_by_type",
+    _columns.queue,
+    _columns.type,
+    _columns.isolate,
+    _columns.priority.desc(),
+    _columns.ready_at,
+    _columns.id,
+    where=_pending,
+)
+# The promoter takes what is due and asks when the next one will be; future rows stay out of the
+# claim indexes.
+_index(
+    "taskq_activities_due",
+    _columns.ready_at,
+    _columns.id,
+    where=_columns.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)]),
+)
+# What a worker holds (renewal, cancel requests, lost replies); the reaper looks through all of it,
+# which is as much as runs at once. lease_until is in no index, so that renewals stay cheap.
+_index(
+    "taskq_activities_held",
+    _columns.worker,
+    where=_columns.status == spelled(Status.PROCESSING),
+)
+# Counts by queue and status, and lists by them, newest first: without it a console that asks for
+# the few failed ones would read the million that completed.
+Index("taskq_activities_listed", _columns.queue, _columns.status, _columns.id)
+# Children of a parent, and by step.
+_index(
+    "taskq_activities_children",
+    _columns.parent_id,
+    _columns.id,
+    where=_columns.parent_id.is_not(None),
+)
+# A whole tree. Roots are found by their own id.
+_index(
+    "taskq_activities_tree", _columns.root_id, _columns.id, where=_columns.parent_id.is_not(None)
+)
+# Lists by correlation and by user, only for callers that use them.
+_index(
+    "taskq_activities_correlation",
+    _columns.correlation_id,
+    _columns.id,
+    where=_columns.correlation_id.is_not(None),
+)
+_index("taskq_activities_user", _columns.user_id, _columns.id, where=_columns.user_id.is_not(None))
+
+events = Table(
+    "taskq_events",
+    metadata,
+    Column("id", SERIAL, Identity(), nullable=False),
+    Column("activity_id", Id(), nullable=False),
+    Column("at", Instant(), nullable=False),
+    Column("kind", Text(), nullable=False),
+    Column("attempt", Integer()),
+    Column("claim", BigInteger(), nullable=False),
+    Column("worker", Id()),
+    Column("detail", Text()),
+    PrimaryKeyConstraint("id", name="taskq_events_pkey"),
+    # The timeline of one activity, in order.
+    Index("taskq_events_activity", "activity_id", "id"),
+)
+
+keys = Table(
+    "taskq_keys",
+    metadata,
+    Column("hash", LargeBinary(32), nullable=False),
+    Column("queue", Text(), nullable=False),
+    Column("type", Text(), nullable=False),
+    Column("activity_id", Id(), nullable=False),
+    Column("digest", LargeBinary(32)),  # NULL: compare the payloads by value
+    Column("created_at", Instant(), nullable=False, server_default=DatabaseNow()),
+    Column("expires_at", Instant()),
+    PrimaryKeyConstraint("hash", name="taskq_keys_pkey"),
+    CheckConstraint("length(hash) = 32", name="taskq_keys_hash"),
+    # Deleting an activity frees its keys.
+    Index("taskq_keys_activity", "activity_id"),
+    sqlite_with_rowid=False,
+)
+
+workers = Table(
+    "taskq_workers",
+    metadata,
+    Column("id", Id(), nullable=False),
+    Column("name", Text(), nullable=False),
+    Column("host", Text(), nullable=False),
+    Column("pid", BigInteger(), nullable=False),
+    Column("queues", Text(), nullable=False),  # JSON array
+    Column("types", Text(), nullable=False),  # JSON array; empty: every type
+    Column("concurrency", Integer(), nullable=False),
+    Column("slots_used", Integer(), nullable=False),
+    Column("threads_stuck", Integer(), nullable=False),
+    Column("state", Text(), nullable=False),
+    Column("version", Text(), nullable=False),
+    Column("async_backend", Text(), nullable=False),
+    Column("started_at", Instant(), nullable=False),
+    Column("seen_at", Instant(), nullable=False),
+    Column("beat", BigInteger(), nullable=False),  # number of the latest heartbeat that was counted
+    Column("detail", Text()),
+    PrimaryKeyConstraint("id", name="taskq_workers_pkey"),
+)
+
+rollup = Table(
+    "taskq_rollup",
+    metadata,
+    Column("minute", Instant(), nullable=False),
+    Column("queue", Text(), nullable=False),
+    Column("type", Text(), nullable=False),
+    Column("outcome", Text(), nullable=False),
+    Column("count", BigInteger(), nullable=False),
+    Column("waits", Text(), nullable=False),  # JSON array of counts, see HISTOGRAM_BOUNDS
+    Column("runs", Text(), nullable=False),
+    PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
+    sqlite_with_rowid=False,
+)
+
+queues = Table(
+    "taskq_queues",
+    metadata,
+    Column("name", Text(), nullable=False),
+    Column("paused_at", Instant()),
+    Column("paused_types", Text()),  # JSON array
+    Column("max_pending", BigInteger()),
+    Column("overflow", Text()),
+    Column("settings", Text()),  # JSON object
+    Column("updated_at", Instant(), nullable=False, server_default=DatabaseNow()),
+    PrimaryKeyConstraint("name", name="taskq_queues_pkey"),
+)
+
+schedules = Table(
+    "taskq_schedules",
+    metadata,
+    Column("name", Text(), nullable=False),
+    Column("cron", Text()),
+    Column("every_ms", BigInteger()),
+    Column("timezone", Text()),
+    Column("jitter_ms", BigInteger()),
+    Column("catch_up", Text()),
+    Column("overlap", Text()),
+    Column("queue", Text(), nullable=False),
+    Column("type", Text(), nullable=False),
+    Column("payload", Text(), nullable=False),
+    Column("options", Text()),  # JSON object
+    Column("source", Text()),
+    Column("revision", BigInteger(), nullable=False, server_default="0"),
+    Column("next_at", Instant()),
+    Column("last_at", Instant()),
+    Column("last_activity_id", Id()),
+    Column("paused_at", Instant()),
+    Column("created_at", Instant(), nullable=False, server_default=DatabaseNow()),
+    Column("updated_at", Instant(), nullable=False, server_default=DatabaseNow()),
+    PrimaryKeyConstraint("name", name="taskq_schedules_pkey"),
+)
+
+audit = Table(
+    "taskq_audit",
+    metadata,
+    Column("id", SERIAL, Identity(), nullable=False),
+    Column("at", Instant(), nullable=False),
+    Column("actor", Text(), nullable=False),
+    Column("action", Text(), nullable=False),
+    Column("reason", Text()),
+    Column("target", Text()),
+    Column("detail", Text()),  # JSON object
+    Column("command_id", Id()),  # makes a repeated command harmless
+    PrimaryKeyConstraint("id", name="taskq_audit_pkey"),
+    UniqueConstraint("command_id", name="taskq_audit_command"),
+)

@@ -1,0 +1,221 @@
+"""Hints: from this backend's own commits at once, from those of others within 10 ms."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import Final
+
+from sqlalchemy import Connection, Engine, PoolProxiedConnection
+from sqlalchemy.exc import SQLAlchemyError
+
+from taskq.backends import Hint, Topic
+from taskq.bridge import forks
+from taskq.errors import BackendError
+
+INTERVAL: Final = 0.01
+"""Seconds between two looks; one costs about 3 µs."""
+
+
+class SQLiteWatch:
+    """One listener's subscription."""
+
+    def __init__(
+        self,
+        topics: Collection[Topic],
+        listener: Callable[[Hint], None],
+        end: Callable[[SQLiteWatch], None],
+    ) -> None:
+        self._topics = frozenset(topics)
+        self._listener = listener
+        self._end = end
+        self._open = True
+
+    async def close(self) -> None:
+        """End it. Safe to repeat."""
+        self._open = False
+        self._end(self)
+
+    def tell(self, hint: Hint) -> None:
+        """Pass the hint on if it is wanted and the watch is still open."""
+        if self._open and hint.topic in self._topics:
+            self._listener(hint)
+
+
+class Watches:
+    """The watches of one backend. They share one ``Poller``, which runs while there are any.
+
+    ``elsewhere`` says whether another process has committed since it was last asked; it is asked
+    where the poller cannot tell that from this backend's own commits.
+    """
+
+    def __init__(self, engine: Engine, elsewhere: Callable[[], Awaitable[bool]]) -> None:
+        self._watches: tuple[SQLiteWatch, ...] = ()
+        self._poller = Poller(engine, self._changed)
+        self._elsewhere = elsewhere
+        self._own_commits = 0
+        self._own_commits_seen = 0
+
+    def add(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> SQLiteWatch:
+        """Begin a watch; on the storage loop. Whatever is committed from now on gives a hint."""
+        self._poller.start()
+        watch = SQLiteWatch(topics, listener, self._remove)
+        self._watches = (*self._watches, watch)
+        return watch
+
+    async def close(self) -> None:
+        """End every watch."""
+        for watch in self._watches:
+            await watch.close()
+
+    def forget(self) -> None:
+        """After a fork: the listeners belong to the parent."""
+        self._watches = ()
+
+    def committed(self, hints: Iterable[Hint]) -> None:
+        """This backend has committed; on the writer's thread."""
+        self._own_commits += 1
+        self._tell(hints)
+
+    async def _changed(self) -> None:
+        """The poller saw a commit, perhaps only our own, whose hints were sent already."""
+        own, self._own_commits_seen = self._own_commits_seen, self._own_commits
+        if own == self._own_commits or await self._by_others():
+            self._tell([Hint(topic) for topic in Topic])
+
+    async def _by_others(self) -> bool:
+        try:
+            return await self._elsewhere()
+        except BackendError:
+            return True
+
+    def _tell(self, hints: Iterable[Hint]) -> None:
+        for hint in hints:
+            for watch in self._watches:
+                watch.tell(hint)
+
+    def _remove(self, watch: SQLiteWatch) -> None:
+        self._watches = tuple(each for each in self._watches if each is not watch)
+        if not self._watches:
+            self._poller.stop()
+
+
+class Poller:
+    """Calls ``changed`` when ``PRAGMA data_version`` says that another connection committed.
+
+    It has a connection of its own, never in a transaction, used on the storage loop's thread only:
+    the pragma reads shared memory and waits for nobody.
+    """
+
+    def __init__(self, engine: Engine, changed: Callable[[], Awaitable[None]]) -> None:
+        self._engine = engine
+        self._changed = changed
+        self._connection: PoolProxiedConnection | None = None
+        self._version: int | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._held = False
+        forks.guard(self)
+
+    def start(self) -> None:
+        """Take note of the version and look from now on, if that is not so already."""
+        loop = asyncio.get_running_loop()
+        if self._task is not None and not self._task.done() and self._loop is loop:
+            return
+        self._loop = loop
+        self._version = self._look()
+        self._task = loop.create_task(self._poll(), name="taskq-data-version")
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+        self._task = self._loop = None
+        self._drop()
+
+    def hold(self) -> threading.Event:
+        """See ``forks.Guarded``."""
+        gone = threading.Event()
+        self._held = True
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            gone.set()
+        elif loop is _running_loop():
+            self._let_go(gone)
+        else:
+            loop.call_soon_threadsafe(self._let_go, gone)
+        return gone
+
+    def resume(self) -> None:
+        """See ``forks.Guarded``."""
+        self._held = False
+
+    def forget(self) -> None:
+        """See ``forks.Guarded``."""
+        self._held = False
+        self._task = self._loop = None
+        if self._connection is not None:
+            forks.keep_open(self._connection)
+            self._connection = None
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(INTERVAL)
+            version = self._look()
+            if version is None or version == self._version:
+                continue
+            self._version = version
+            try:
+                await self._changed()
+            except Exception as error:
+                report = {"message": "a hint could not be passed on", "exception": error}
+                asyncio.get_running_loop().call_exception_handler(report)
+
+    def _look(self) -> int | None:
+        """The version, None while it cannot be read; what a new connection says is a change."""
+        if self._held:
+            return None
+        try:
+            if self._connection is None:
+                self._connection = self._engine.raw_connection()
+                self._version = None
+                _execute(self._connection, "PRAGMA busy_timeout=0")
+            [version] = _execute(self._connection, "PRAGMA data_version")
+        except (sqlite3.Error, SQLAlchemyError, BackendError):
+            self._drop()
+            return None
+        return version
+
+    def _let_go(self, gone: threading.Event) -> None:
+        self._drop()
+        gone.set()
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def data_version(connection: Connection) -> int:
+    """A number that changes when another connection than this one has committed.
+
+    Read past SQLAlchemy, which would begin a transaction for it.
+    """
+    [version] = _execute(connection.connection, "PRAGMA data_version")
+    return version
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _execute(connection: PoolProxiedConnection, pragma: str) -> tuple[int]:
+    driver = connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    row: tuple[int] = driver.execute(pragma).fetchone()
+    return row

@@ -1,0 +1,314 @@
+"""What writes do inside one transaction, whose lock keeps every other writer out.
+
+Each function takes the connection and ``now``, the store's instant. Callers open the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
+from taskq.backends.sql import rows, statements
+from taskq.backends.sql.changes import Changes
+from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.rows import Record
+from taskq.backends.sql.settling import Holding, Settling, ids_of
+from taskq.backends.sql.statements import MERGED, Place
+from taskq.backends.sql.submission import KeyHolder, Submission
+from taskq.backends.sql.types import later
+from taskq.backends.timeline import retry_detail
+from taskq.errors import BackendError
+from taskq.lifecycle import (
+    RETRYABLE_BY_OPERATOR,
+    Note,
+    Settlement,
+    Transition,
+    cancelled_error,
+)
+from taskq.model import Activity, Attempt, Lease, Receipt, Status
+from taskq.snapshot import Bucket
+
+
+def submit(
+    connection: Connection, now: datetime, activities: Sequence[Activity[object]]
+) -> tuple[list[Receipt], Changes]:
+    """See ``Backend.submit``."""
+    keyed = [activity for activity in activities if activity.idempotency is not None]
+    submission = Submission(
+        now,
+        stored=_stored(connection, [activity.id for activity in keyed]),
+        holders=_holders(connection, now, keyed),
+    )
+    receipts = [submission.add(activity) for activity in activities]
+    stored = _insert(connection, submission.rows)
+    if submission.keys:
+        connection.execute(statements.point_keys(), submission.keys)
+    return receipts, Changes(ready=stored > 0)
+
+
+def any_ready(connection: Connection, request: ClaimRequest) -> bool:
+    """Whether a claim would find anything; reads only."""
+    places = _places(connection, request)
+    if not places:
+        return False
+    query = statements.candidates(statements.claim_shape(places))
+    values = {**statements.place_values(places), "alone": request.alone, "limit": 1}
+    return connection.execute(query, values).first() is not None
+
+
+def claim(
+    connection: Connection, now: datetime, request: ClaimRequest
+) -> tuple[list[Attempt], Changes]:
+    """See ``Backend.claim``."""
+    places = _places(connection, request)
+    if not places:
+        return [], Changes()
+    values = {
+        **statements.place_values(places),
+        "alone": request.alone,
+        "limit": request.limit,
+        "holder": request.worker,
+        "now": now,
+        "until": later(now, request.lease),
+    }
+    claimed = connection.execute(statements.claim(statements.claim_shape(places)), values)
+    attempts = [rows.attempt(row) for row in claimed]
+    attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
+    return attempts, Changes()
+
+
+def _places(connection: Connection, request: ClaimRequest) -> list[Place]:
+    """Where this request may find something.
+
+    A worker of many types takes whole queues where it serves all that waits there. It never walks
+    over a backlog of what it does not serve.
+    """
+    queues = tuple(dict.fromkeys(request.queues))
+    if request.types is None:
+        return [Place(queue) for queue in queues]
+    types = tuple(dict.fromkeys(request.types))
+    if len(queues) * len(types) <= MERGED:
+        return [Place(queue, type) for queue in queues for type in types]
+    places: list[Place] = []
+    for queue in queues:
+        waiting = set(connection.scalars(statements.waiting_types(), {"queue": queue}))
+        wanted = sorted(waiting.intersection(types))
+        if len(wanted) == len(waiting) > 0:
+            places.append(Place(queue))
+        else:
+            places += (Place(queue, type) for type in wanted)
+    return places
+
+
+def settle(
+    connection: Connection, now: datetime, transitions: Sequence[Transition]
+) -> tuple[list[Settlement], Changes]:
+    """See ``Backend.settle``."""
+    settling = Settling(now, _holdings(connection, ids_of(transitions)))
+    settlements = [settling.settle(transition) for transition in transitions]
+    _write(connection, settling)
+    return settlements, settling.changes
+
+
+def hand_back(
+    connection: Connection, now: datetime, worker: UUID, leases: Sequence[Lease]
+) -> tuple[None, Changes]:
+    """See ``Backend.hand_back``."""
+    settling = Settling(now, _holdings(connection, ids_of(leases)))
+    for lease in leases:
+        settling.hand_back(worker, lease)
+    _write(connection, settling)
+    return None, settling.changes
+
+
+def heartbeat(connection: Connection, now: datetime, beat: Heartbeat) -> tuple[Renewal, Changes]:
+    """See ``Backend.heartbeat``."""
+    holding = {row.id: row for row in held(connection, beat.worker.id)}
+    kept = [
+        lease
+        for lease in beat.leases
+        if lease.id in holding and holding[lease.id].claim == lease.claim
+    ]
+    until = later(now, beat.lease)
+    if kept:
+        connection.execute(
+            statements.renew(),
+            [
+                {
+                    "of_id": lease.id,
+                    "of_worker": beat.worker.id,
+                    "of_claim": lease.claim,
+                    "until": until,
+                }
+                for lease in kept
+            ],
+        )
+    _report(connection, now, beat)
+    renewal = Renewal(
+        lost=frozenset(lease.id for lease in beat.leases) - {lease.id for lease in kept},
+        cancelled=frozenset(
+            lease.id for lease in kept if holding[lease.id].cancel_requested_at is not None
+        ),
+    )
+    return renewal, Changes()
+
+
+def held(connection: Connection, worker: UUID) -> Sequence[Record]:
+    """What is processing in this worker's name: id, claim, cancel_requested_at."""
+    return connection.execute(statements.held(), {"worker": worker}).all()
+
+
+def retire(connection: Connection, worker: UUID) -> tuple[None, Changes]:
+    """See ``Backend.retire``."""
+    connection.execute(statements.retire(), {"worker": worker})
+    return None, Changes()
+
+
+def until_due(connection: Connection, now: datetime) -> float | None:
+    """Seconds until a scheduled or retrying activity is due, 0 if one is; None: there is none."""
+    due: datetime | None = connection.execute(statements.next_due()).scalar()
+    return None if due is None else max(0.0, (due - now).total_seconds())
+
+
+def promote(connection: Connection, now: datetime, limit: int) -> tuple[Promotion, Changes]:
+    """See ``Backend.promote``."""
+    moved = connection.execute(statements.promote(), {"now": now, "limit": limit}).rowcount
+    promotion = Promotion(moved=moved, next_due=until_due(connection, now))
+    return promotion, Changes(ready=moved > 0)
+
+
+def cancel(
+    connection: Connection, now: datetime, ids: Sequence[UUID]
+) -> tuple[Mapping[UUID, Status], Changes]:
+    """See ``Backend.cancel``."""
+    found = _holdings(connection, sorted(set(ids)))
+    done = [row for row in found.values() if _may_end(row.status)]
+    flagged = [row for row in found.values() if row.status is Status.PROCESSING]
+    fresh = [row for row in flagged if row.cancel_requested_at is None]
+    if done:
+        connection.execute(statements.cancel(), [_cancelled(row, now) for row in done])
+    if fresh:
+        connection.execute(
+            statements.request_cancel(), [{"of_id": row.id, "now": now} for row in fresh]
+        )
+        connection.execute(
+            statements.insert_events(), [_note(row, Note.CANCEL_REQUESTED, now) for row in fresh]
+        )
+    changes = Changes(
+        done=frozenset(row.id for row in done), cancel=frozenset(row.id for row in flagged)
+    )
+    return {id: row.status for id, row in found.items()}, changes
+
+
+def retry(
+    connection: Connection, now: datetime, ids: Sequence[UUID], *, actor: str, reason: str
+) -> tuple[Mapping[UUID, Status], Changes]:
+    """See ``Operator.retry``."""
+    found = list(chunked(connection, statements.ended(), "ids", sorted(set(ids))))
+    again = [row for row in found if Status(row.status) in RETRYABLE_BY_OPERATOR]
+    if again:
+        connection.execute(statements.retry(), [_restart(row, now) for row in again])
+        connection.execute(
+            statements.insert_events(), [_retried(row, now, actor, reason) for row in again]
+        )
+    return {row.id: Status(row.status) for row in found}, Changes(ready=bool(again))
+
+
+# -- parts --
+
+
+def _insert(connection: Connection, values: list[dict[str, object]]) -> int:
+    if not values:
+        return 0
+    return connection.execute(statements.insert_activities(), values).rowcount
+
+
+def _stored(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
+    return {row.id for row in chunked(connection, statements.existing(), "ids", sorted(ids))}
+
+
+def _holders(
+    connection: Connection, now: datetime, keyed: Sequence[Activity[object]]
+) -> dict[bytes, KeyHolder]:
+    hashes = sorted({activity.idempotency.hash for activity in keyed if activity.idempotency})
+    found = chunked(connection, statements.key_holders(), "hashes", hashes, now=now)
+    return {
+        row.hash: KeyHolder(
+            id=row.id, status=Status(row.status), digest=row.digest, payload=row.payload
+        )
+        for row in found
+    }
+
+
+def _holdings(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Holding]:
+    found = chunked(connection, statements.holdings(), "ids", ids)
+    return {row.id: Holding.of(row) for row in found}
+
+
+def _write(connection: Connection, settling: Settling) -> None:
+    if settling.updates:
+        written = connection.execute(statements.settle(), settling.updates).rowcount
+        if written != len(settling.updates):
+            raise BackendError("a lease changed while its row was locked; nothing was settled")
+    if settling.events:
+        connection.execute(statements.insert_events(), settling.events)
+    _insert(connection, settling.hooks)
+
+
+def _report(connection: Connection, now: datetime, beat: Heartbeat) -> None:
+    last = connection.execute(statements.last_beat(), {"worker": beat.worker.id}).scalar()
+    if last is None or beat.number > last:
+        for bucket in beat.buckets:
+            _count(connection, bucket)
+    worker = rows.worker_values(beat.worker, seen_at=now, beat=max(beat.number, last or 0))
+    connection.execute(statements.put_worker(), worker)
+
+
+def _count(connection: Connection, bucket: Bucket) -> None:
+    before = connection.execute(statements.bucket(), rows.bucket_key(bucket)).first()
+    connection.execute(statements.put_bucket(), rows.bucket_values(bucket, before))
+
+
+def _may_end(status: Status) -> bool:
+    return not status.terminal and status is not Status.PROCESSING
+
+
+def _cancelled(row: Holding, now: datetime) -> dict[str, object]:
+    error = cancelled_error(row.attempt)
+    return {
+        "of_id": row.id,
+        "was": row.status.value,
+        "now": now,
+        "new_error": rows.error_text(error),
+        "new_error_kind": error.kind.value,
+    }
+
+
+def _note(row: Holding, kind: Note, now: datetime) -> dict[str, object]:
+    return rows.event_values(
+        row.id, kind, now, attempt=row.attempt, claim=row.claim, worker=row.worker, detail={}
+    )
+
+
+def _restart(row: Record, now: datetime) -> dict[str, object]:
+    alone = rows.isolated(row.max_crashes)
+    return {"of_id": row.id, "was": row.status, "now": now, "alone": alone}
+
+
+def _retried(row: Record, now: datetime, actor: str, reason: str) -> dict[str, object]:
+    detail = retry_detail(
+        actor=actor, reason=reason, status=Status(row.status), error=rows.error_of(row.error)
+    )
+    return rows.event_values(
+        row.id,
+        Note.RETRIED,
+        now,
+        attempt=None,
+        claim=row.claim,
+        worker=None,
+        detail=detail,
+    )

@@ -1,0 +1,75 @@
+"""The schema's history, for Alembic, and the few calls that taskq itself needs of it.
+
+``alembic upgrade head`` in the repository's root, or ``upgrade(connection)``. To include it in your
+own Alembic, add ``taskq:migrations/versions`` to ``version_locations`` and pass ``include_name`` to
+``context.configure``; or give taskq an ini section of its own and run ``alembic -n taskq``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import ColumnElement, Connection, column, inspect, select, table
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+HEAD: Final = "tq0001"
+"""The revision that this version of taskq needs."""
+
+REVISIONS: Final = ("tq0001",)
+"""Every revision that this version knows, oldest first."""
+
+VERSION_TABLE: Final = "taskq_alembic_version"
+"""taskq's own version table, so that it never meets the heads of the user's migrations."""
+
+# Alembic's ``context`` and ``op`` are global to the process.
+_alembic = threading.Lock()
+
+
+def current(connection: Connection) -> str | None:
+    """The revision of the tables there, None when there are none. Needs no Alembic."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    version: ColumnElement[str] = column("version_num")
+    return connection.scalar(select(version).select_from(table(VERSION_TABLE)))
+
+
+def prepare() -> None:
+    """Import Alembic, which takes a fifth of a second: before a lock is taken, not under it."""
+    importlib.import_module("alembic.command")
+
+
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """Bring the tables to ``revision``, in the transaction that the connection has begun."""
+    from alembic import command
+
+    with _alembic:
+        command.upgrade(config(connection), revision)
+
+
+def downgrade(connection: Connection, revision: str = "base") -> None:
+    """Take the tables back to ``revision``; ``base`` removes them with all that is in them."""
+    from alembic import command
+
+    with _alembic:
+        command.downgrade(config(connection), revision)
+
+
+def config(connection: Connection | None = None) -> Config:
+    """Alembic's configuration for taskq's scripts, without an ini file."""
+    from alembic.config import Config
+
+    settings = Config()
+    settings.set_main_option("script_location", "taskq:migrations")
+    settings.set_main_option("path_separator", "os")
+    if connection is not None:
+        settings.attributes["connection"] = connection
+    return settings
+
+
+def include_name(name: str | None, type_: str, parent_names: object) -> bool:
+    """For ``context.configure`` of the user's own Alembic: leaves taskq's tables alone."""
+    return type_ != "table" or name is None or not name.startswith("taskq_")

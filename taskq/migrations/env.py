@@ -1,0 +1,102 @@
+"""Run by Alembic. The database is the first of: the connection that the caller gave, ``-x url=…``,
+``sqlalchemy.url`` of the ini section, ``TASKQ_DATABASE_URL``, ``sqlite:///taskq.db``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from alembic import context
+from alembic.runtime.migration import MigrationContext, MigrationInfo
+from alembic.util import CommandError
+from sqlalchemy import Connection
+
+from taskq.backends.sql.connect import make_engine, transaction
+from taskq.backends.sql.tables import metadata
+from taskq.backends.urls import scheme_of, sqlite_path
+from taskq.errors import ConfigurationError
+from taskq.migrations import VERSION_TABLE
+from taskq.settings import DEFAULT_URL, variable
+
+LOCK_TIMEOUT = 15.0
+
+
+def database_url() -> str:
+    """Where to go when no connection was given."""
+    given = context.get_x_argument(as_dictionary=True).get("url")
+    return (
+        given
+        or context.config.get_main_option("sqlalchemy.url")
+        or variable("TASKQ_DATABASE_URL")
+        or DEFAULT_URL
+    )
+
+
+def migrate_offline() -> None:
+    """Write the SQL instead of running it (``--sql``)."""
+    dialect = _dialect(database_url())
+    context.configure(
+        dialect_name=dialect,
+        target_metadata=metadata,
+        version_table=VERSION_TABLE,
+        literal_binds=True,
+        transactional_ddl=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+def migrate(connection: Connection) -> None:
+    """Migrate in the transaction that the connection has begun."""
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        version_table=VERSION_TABLE,
+        render_as_batch=connection.dialect.name == "sqlite",
+        on_version_apply=_tell,
+    )
+    context.run_migrations()
+
+
+def migrate_online() -> None:
+    """Migrate the given connection's database, or the one that the URL names."""
+    given = context.config.attributes.get("connection")
+    if given is not None:
+        migrate(given)
+        return
+    url = database_url()
+    if _dialect(url) != "sqlite":
+        raise ConfigurationError("the PostgreSQL backend is not part of this version yet")
+    engine = make_engine(sqlite_path(url), lock_timeout=LOCK_TIMEOUT)
+    with engine.connect() as connection, transaction(connection):
+        migrate(connection)
+
+
+def _tell(
+    ctx: MigrationContext,
+    step: MigrationInfo,
+    heads: Collection[object],
+    run_args: Mapping[str, object],
+) -> None:
+    """Say what was done, when it was asked for by the command ``alembic``."""
+    if context.config.config_file_name is not None:
+        done = "upgraded to" if step.is_upgrade else "downgraded from"
+        context.config.print_stdout("taskq: %s %s", done, step.up_revision_id)
+
+
+def _dialect(url: str) -> str:
+    scheme = scheme_of(url)
+    if scheme.startswith("postgres"):
+        return "postgresql"
+    if scheme.startswith("sqlite"):
+        return "sqlite"
+    raise ConfigurationError(f"{scheme}:// has no tables to migrate")
+
+
+try:
+    if context.is_offline_mode():
+        migrate_offline()
+    else:
+        migrate_online()
+except ConfigurationError as error:
+    raise CommandError(str(error)) from error

@@ -1,0 +1,312 @@
+"""The first tables.
+
+Revision tq0001. The same for PostgreSQL and SQLite; what differs is how instants and ids are kept,
+see ``_Kinds``. Written by hand: a revision never imports the tables of today.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.types import TypeEngine
+
+revision = "tq0001"
+down_revision = None
+branch_labels = ("taskq",)
+depends_on = None
+
+PENDING = "status = 'pending'"
+WAITING = "status IN ('scheduled', 'retrying')"
+PROCESSING = "status = 'processing'"
+
+
+class _Kinds:
+    """The column types and expressions of one dialect."""
+
+    id: TypeEngine[Any]
+    instant: TypeEngine[Any]
+    serial: TypeEngine[Any]
+    now: str
+    years: str
+    storage: str | None
+
+    def __init__(self, dialect: str) -> None:
+        if dialect == "sqlite":
+            self.id = sa.LargeBinary(16)
+            self.instant = sa.Integer()  # microseconds since the epoch
+            self.serial = sa.Integer()
+            self.now = (
+                "(CAST(strftime('%s', 'now') AS INTEGER) * 1000000"
+                " + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000)"
+            )
+            self.years = "0 AND 253370764799999999"
+            self.storage = (
+                "typeof(id) = 'blob' AND length(id) = 16 AND typeof(payload) = 'text'"
+                " AND typeof(policy) IN ('text', 'null') AND typeof(metadata) IN ('text', 'null')"
+                " AND typeof(tags) IN ('text', 'null')"
+            )
+        else:
+            self.id = sa.Uuid()
+            self.instant = sa.TIMESTAMP(timezone=True)
+            self.serial = sa.BigInteger()
+            self.now = "now()"
+            self.years = "'1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00'"
+            self.storage = None
+
+
+def upgrade() -> None:
+    """Create all tables and indexes."""
+    kinds = _Kinds(op.get_context().dialect.name)
+    _activities(kinds)
+    _activity_indexes()
+    _events(kinds)
+    _keys(kinds)
+    _workers(kinds)
+    _rollup(kinds)
+    _queues(kinds)
+    _schedules(kinds)
+    _audit(kinds)
+
+
+def downgrade() -> None:
+    """Drop all tables, with all that is in them."""
+    for name in (
+        "audit",
+        "schedules",
+        "queues",
+        "rollup",
+        "workers",
+        "keys",
+        "events",
+        "activities",
+    ):
+        op.drop_table(f"taskq_{name}")
+
+
+def _activities(kinds: _Kinds) -> None:
+    columns: list[sa.Column[object]] = [
+        sa.Column("id", kinds.id, nullable=False),
+        sa.Column("queue", sa.Text(), nullable=False, server_default="default"),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False, server_default="pending"),
+        sa.Column("priority", sa.SmallInteger(), nullable=False, server_default="2"),
+        sa.Column("payload", sa.Text(), nullable=False),
+        sa.Column("result", sa.Text()),
+        sa.Column("error", sa.Text()),
+        sa.Column("error_kind", sa.Text()),
+        sa.Column("fingerprint", sa.Text()),
+        sa.Column("max_retries", sa.Integer(), server_default="3"),
+        sa.Column("max_crashes", sa.Integer(), nullable=False, server_default="3"),
+        sa.Column("timeout_ms", sa.BigInteger(), server_default="300000"),
+        sa.Column("policy", sa.Text()),
+        sa.Column("metadata", sa.Text()),
+        sa.Column("tags", sa.Text()),
+        sa.Column("source", sa.Text()),
+        sa.Column("correlation_id", sa.Text()),
+        sa.Column("user_id", sa.Text()),
+        sa.Column("idempotency_key", sa.Text()),
+        sa.Column("retry_count", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("crash_count", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("claim", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("worker", kinds.id),
+        sa.Column("lease_until", kinds.instant),
+        sa.Column("isolate", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("cancel_requested_at", kinds.instant),
+        sa.Column("parent_id", kinds.id),
+        sa.Column("root_id", kinds.id),
+        sa.Column("origin_id", kinds.id),
+        sa.Column("depth", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("step", sa.Text()),
+        sa.Column("progress", sa.Text()),
+        sa.Column("expires_at", kinds.instant),
+        sa.Column("deadline_at", kinds.instant),
+        _stamped("created_at", kinds),
+        _stamped("ready_at", kinds),
+        sa.Column("started_at", kinds.instant),
+        sa.Column("finished_at", kinds.instant),
+    ]
+    op.create_table("taskq_activities", *columns, *_activity_checks(kinds))
+
+
+def _activity_checks(kinds: _Kinds) -> list[sa.Constraint]:
+    counts = ("retry_count", "crash_count", "max_retries", "depth")
+    instants = ("created_at", "ready_at", "expires_at", "deadline_at")
+    checks = {
+        "status": (
+            "status IN ('pending', 'scheduled', 'processing', 'retrying',"
+            " 'completed', 'failed', 'dead_letter', 'cancelled')"
+        ),
+        "priority": "priority BETWEEN 1 AND 4",
+        "names": "length(type) BETWEEN 1 AND 120 AND length(queue) BETWEEN 1 AND 120",
+        "numbers": " AND ".join(f"{name} BETWEEN 0 AND 2147483647" for name in counts)
+        + " AND max_crashes BETWEEN 1 AND 2147483647"
+        " AND timeout_ms BETWEEN 1 AND 9007199254740991"
+        " AND claim BETWEEN 0 AND 9007199254740991",
+        "lease": ("status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)"),
+    }
+    if kinds.storage is not None:
+        checks["storage"] = kinds.storage
+    checks["years"] = " AND ".join(f"{name} BETWEEN {kinds.years}" for name in instants)
+    return [
+        sa.PrimaryKeyConstraint("id", name="taskq_activities_pkey"),
+        *(
+            sa.CheckConstraint(condition, name=f"taskq_activities_{name}")
+            for name, condition in checks.items()
+        ),
+    ]
+
+
+def _activity_indexes() -> None:
+    place = ("isolate", sa.text("priority DESC"), "ready_at", "id")
+    _index("ready", "queue", *place, where=PENDING)
+    _index("ready_by_type", "queue", "type", *place, where=PENDING)
+    _index("due", "ready_at", "id", where=WAITING)
+    _index("held", "worker", where=PROCESSING)
+    op.create_index("taskq_activities_listed", "taskq_activities", ["queue", "status", "id"])
+    _index("children", "parent_id", "id", where="parent_id IS NOT NULL")
+    _index("tree", "root_id", "id", where="parent_id IS NOT NULL")
+    _index("correlation", "correlation_id", "id", where="correlation_id IS NOT NULL")
+    _index("user", "user_id", "id", where="user_id IS NOT NULL")
+
+
+def _index(name: str, *columns: str | sa.TextClause, where: str) -> None:
+    op.create_index(
+        f"taskq_activities_{name}",
+        "taskq_activities",
+        list(columns),
+        postgresql_where=sa.text(where),
+        sqlite_where=sa.text(where),
+    )
+
+
+def _events(kinds: _Kinds) -> None:
+    op.create_table(
+        "taskq_events",
+        sa.Column("id", kinds.serial, sa.Identity(), nullable=False),
+        sa.Column("activity_id", kinds.id, nullable=False),
+        sa.Column("at", kinds.instant, nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.Integer()),
+        sa.Column("claim", sa.BigInteger(), nullable=False),
+        sa.Column("worker", kinds.id),
+        sa.Column("detail", sa.Text()),
+        sa.PrimaryKeyConstraint("id", name="taskq_events_pkey"),
+    )
+    op.create_index("taskq_events_activity", "taskq_events", ["activity_id", "id"])
+
+
+def _keys(kinds: _Kinds) -> None:
+    op.create_table(
+        "taskq_keys",
+        sa.Column("hash", sa.LargeBinary(32), nullable=False),
+        sa.Column("queue", sa.Text(), nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("activity_id", kinds.id, nullable=False),
+        sa.Column("digest", sa.LargeBinary(32)),
+        _stamped("created_at", kinds),
+        sa.Column("expires_at", kinds.instant),
+        sa.PrimaryKeyConstraint("hash", name="taskq_keys_pkey"),
+        sa.CheckConstraint("length(hash) = 32", name="taskq_keys_hash"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("taskq_keys_activity", "taskq_keys", ["activity_id"])
+
+
+def _workers(kinds: _Kinds) -> None:
+    op.create_table(
+        "taskq_workers",
+        sa.Column("id", kinds.id, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("host", sa.Text(), nullable=False),
+        sa.Column("pid", sa.BigInteger(), nullable=False),
+        sa.Column("queues", sa.Text(), nullable=False),
+        sa.Column("types", sa.Text(), nullable=False),
+        sa.Column("concurrency", sa.Integer(), nullable=False),
+        sa.Column("slots_used", sa.Integer(), nullable=False),
+        sa.Column("threads_stuck", sa.Integer(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("version", sa.Text(), nullable=False),
+        sa.Column("async_backend", sa.Text(), nullable=False),
+        sa.Column("started_at", kinds.instant, nullable=False),
+        sa.Column("seen_at", kinds.instant, nullable=False),
+        sa.Column("beat", sa.BigInteger(), nullable=False),
+        sa.Column("detail", sa.Text()),
+        sa.PrimaryKeyConstraint("id", name="taskq_workers_pkey"),
+    )
+
+
+def _rollup(kinds: _Kinds) -> None:
+    op.create_table(
+        "taskq_rollup",
+        sa.Column("minute", kinds.instant, nullable=False),
+        sa.Column("queue", sa.Text(), nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("outcome", sa.Text(), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.Column("waits", sa.Text(), nullable=False),
+        sa.Column("runs", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _queues(kinds: _Kinds) -> None:
+    op.create_table(
+        "taskq_queues",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("paused_at", kinds.instant),
+        sa.Column("paused_types", sa.Text()),
+        sa.Column("max_pending", sa.BigInteger()),
+        sa.Column("overflow", sa.Text()),
+        sa.Column("settings", sa.Text()),
+        _stamped("updated_at", kinds),
+        sa.PrimaryKeyConstraint("name", name="taskq_queues_pkey"),
+    )
+
+
+def _schedules(kinds: _Kinds) -> None:
+    op.create_table(
+        "taskq_schedules",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("cron", sa.Text()),
+        sa.Column("every_ms", sa.BigInteger()),
+        sa.Column("timezone", sa.Text()),
+        sa.Column("jitter_ms", sa.BigInteger()),
+        sa.Column("catch_up", sa.Text()),
+        sa.Column("overlap", sa.Text()),
+        sa.Column("queue", sa.Text(), nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("payload", sa.Text(), nullable=False),
+        sa.Column("options", sa.Text()),
+        sa.Column("source", sa.Text()),
+        sa.Column("revision", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("next_at", kinds.instant),
+        sa.Column("last_at", kinds.instant),
+        sa.Column("last_activity_id", kinds.id),
+        sa.Column("paused_at", kinds.instant),
+        _stamped("created_at", kinds),
+        _stamped("updated_at", kinds),
+        sa.PrimaryKeyConstraint("name", name="taskq_schedules_pkey"),
+    )
+
+
+def _audit(kinds: _Kinds) -> None:
+    op.create_table(
+        "taskq_audit",
+        sa.Column("id", kinds.serial, sa.Identity(), nullable=False),
+        sa.Column("at", kinds.instant, nullable=False),
+        sa.Column("actor", sa.Text(), nullable=False),
+        sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text()),
+        sa.Column("target", sa.Text()),
+        sa.Column("detail", sa.Text()),
+        sa.Column("command_id", kinds.id),
+        sa.PrimaryKeyConstraint("id", name="taskq_audit_pkey"),
+        sa.UniqueConstraint("command_id", name="taskq_audit_command"),
+    )
+
+
+def _stamped(name: str, kinds: _Kinds) -> sa.Column[object]:
+    return sa.Column(name, kinds.instant, nullable=False, server_default=sa.text(kinds.now))

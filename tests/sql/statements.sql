@@ -1,0 +1,300 @@
+-- insert_activities
+INSERT INTO taskq_activities (id, queue, type, status, priority, payload, result, error, error_kind, fingerprint, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, retry_count, crash_count, claim, worker, lease_until, isolate, cancel_requested_at, parent_id, root_id, origin_id, depth, step, progress, expires_at, deadline_at, created_at, ready_at, started_at, finished_at) VALUES (:id, :queue, :type, :status, :priority, :payload, :result, :error, :error_kind, :fingerprint, :max_retries, :max_crashes, :timeout_ms, :policy, :metadata, :tags, :source, :correlation_id, :user_id, :idempotency_key, :retry_count, :crash_count, :claim, :worker, :lease_until, :isolate, :cancel_requested_at, :parent_id, :root_id, :origin_id, :depth, :step, :progress, :expires_at, :deadline_at, :created_at, :ready_at, :started_at, :finished_at) ON CONFLICT (id) DO NOTHING;
+
+-- existing
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- key_holders
+SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS payload
+FROM taskq_keys JOIN taskq_activities ON taskq_keys.activity_id = taskq_activities.id
+WHERE taskq_keys.hash IN (__[POSTCOMPILE_hashes]) AND (taskq_keys.expires_at IS NULL OR taskq_keys.expires_at > :now);
+
+-- point_keys
+INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at, expires_at) VALUES (:hash, :queue, :type, :activity_id, :digest, :created_at, :expires_at) ON CONFLICT (hash) DO UPDATE SET queue = excluded.queue, type = excluded.type, activity_id = excluded.activity_id, digest = excluded.digest, created_at = excluded.created_at, expires_at = excluded.expires_at;
+
+-- waiting_types
+WITH RECURSIVE steps(type) AS
+(SELECT (SELECT min(taskq_activities.type) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue) AS type UNION ALL SELECT (SELECT min(taskq_activities.type) AS min_2
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type > steps.type) AS anon_1
+FROM steps
+WHERE steps.type IS NOT NULL)
+ SELECT steps.type
+FROM steps
+WHERE steps.type IS NOT NULL;
+
+-- holdings
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- settle
+UPDATE taskq_activities SET status=:new_status, result=:new_result, error=:new_error, error_kind=:new_error_kind, retry_count=:new_retry_count, crash_count=:new_crash_count, worker=:new_worker, lease_until=:lease_until, isolate=:new_isolate, cancel_requested_at=:cancel_requested_at, ready_at=:new_ready_at, finished_at=:new_finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
+
+-- insert_events
+INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail);
+
+-- held
+SELECT taskq_activities.id, taskq_activities.claim, taskq_activities.cancel_requested_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'processing' AND taskq_activities.worker = :worker;
+
+-- renew
+UPDATE taskq_activities SET lease_until=:until WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
+
+-- expired
+SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate
+FROM taskq_activities
+WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < :now ORDER BY taskq_activities.lease_until, taskq_activities.id
+ LIMIT :limit OFFSET :param_1;
+
+-- last_beat
+SELECT taskq_workers.beat
+FROM taskq_workers
+WHERE taskq_workers.id = :worker;
+
+-- put_worker
+INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES (:id, :name, :host, :pid, :queues, :types, :concurrency, :slots_used, :threads_stuck, :state, :version, :async_backend, :started_at, :seen_at, :beat, :detail) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail;
+
+-- retire
+DELETE FROM taskq_workers WHERE taskq_workers.id = :worker;
+
+-- bucket
+SELECT taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
+FROM taskq_rollup
+WHERE taskq_rollup.minute = :minute AND taskq_rollup.queue = :queue AND taskq_rollup.type = :type AND taskq_rollup.outcome = :outcome;
+
+-- put_bucket
+INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) VALUES (:minute, :queue, :type, :outcome, :count, :waits, :runs) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = excluded.count, waits = excluded.waits, runs = excluded.runs;
+
+-- next_due
+SELECT taskq_activities.ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.ready_at
+ LIMIT :param_1 OFFSET :param_2;
+
+-- promote
+UPDATE taskq_activities SET status=:status WHERE taskq_activities.id IN (SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.ready_at <= :now ORDER BY taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_1);
+
+-- cancel
+UPDATE taskq_activities SET status=:status, error=:new_error, error_kind=:new_error_kind, finished_at=:now WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+
+-- request_cancel
+UPDATE taskq_activities SET cancel_requested_at=:now WHERE taskq_activities.id = :of_id AND taskq_activities.status = 'processing';
+
+-- ended
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.error, taskq_activities.claim, taskq_activities.max_crashes
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- retry
+UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+
+-- get
+SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- outcomes
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.result, taskq_activities.error, taskq_activities.error_kind
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- timeline
+SELECT taskq_events.id, taskq_events.activity_id, taskq_events.at, taskq_events.kind, taskq_events.attempt, taskq_events.claim, taskq_events.worker, taskq_events.detail
+FROM taskq_events
+WHERE taskq_events.activity_id = :activity ORDER BY taskq_events.id;
+
+-- live_workers
+SELECT taskq_workers.id, taskq_workers.name, taskq_workers.host, taskq_workers.pid, taskq_workers.queues, taskq_workers.types, taskq_workers.concurrency, taskq_workers.slots_used, taskq_workers.threads_stuck, taskq_workers.state, taskq_workers.version, taskq_workers.async_backend, taskq_workers.started_at, taskq_workers.seen_at, taskq_workers.beat, taskq_workers.detail
+FROM taskq_workers
+WHERE taskq_workers.seen_at >= :since ORDER BY taskq_workers.started_at DESC, taskq_workers.id DESC;
+
+-- series
+SELECT taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome, taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
+FROM taskq_rollup
+WHERE taskq_rollup.minute >= :since AND taskq_rollup.minute < :until ORDER BY taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome;
+
+-- next_queue
+SELECT min(taskq_activities.queue) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.queue > :queue;
+
+-- count_by_status
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'pending'
+ LIMIT :cap OFFSET :param_1) AS anon_1) AS pending, (SELECT count(*) AS count_2
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'scheduled'
+ LIMIT :cap OFFSET :param_2) AS anon_2) AS scheduled, (SELECT count(*) AS count_3
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'processing'
+ LIMIT :cap OFFSET :param_3) AS anon_3) AS processing, (SELECT count(*) AS count_4
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'retrying'
+ LIMIT :cap OFFSET :param_4) AS anon_4) AS retrying, (SELECT count(*) AS count_5
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'completed'
+ LIMIT :cap OFFSET :param_5) AS anon_5) AS completed, (SELECT count(*) AS count_6
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'failed'
+ LIMIT :cap OFFSET :param_6) AS anon_6) AS failed, (SELECT count(*) AS count_7
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'dead_letter'
+ LIMIT :cap OFFSET :param_7) AS anon_7) AS dead_letter, (SELECT count(*) AS count_8
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'cancelled'
+ LIMIT :cap OFFSET :param_8) AS anon_8) AS cancelled;
+
+-- count_pending
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_1
+ LIMIT :cap OFFSET :param_1) AS anon_2) AS anon_1, (SELECT count(*) AS count_2
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_2
+ LIMIT :cap OFFSET :param_2) AS anon_4) AS anon_3, (SELECT count(*) AS count_3
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_3
+ LIMIT :cap OFFSET :param_3) AS anon_6) AS anon_5, (SELECT count(*) AS count_4
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_4
+ LIMIT :cap OFFSET :param_4) AS anon_8) AS anon_7, (SELECT count(*) AS count_5
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_5
+ LIMIT :cap OFFSET :param_5) AS anon_10) AS anon_9, (SELECT count(*) AS count_6
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_6
+ LIMIT :cap OFFSET :param_6) AS anon_12) AS anon_11, (SELECT count(*) AS count_7
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_7
+ LIMIT :cap OFFSET :param_7) AS anon_14) AS anon_13, (SELECT count(*) AS count_8
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_8
+ LIMIT :cap OFFSET :param_8) AS anon_16) AS anon_15, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_1) AS anon_17, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_2) AS anon_18, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_3) AS anon_19, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_4) AS anon_20, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_5) AS anon_21, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_6) AS anon_22, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_7) AS anon_23, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_8) AS anon_24;
+
+-- next_waiting
+SELECT taskq_activities.queue, taskq_activities.type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND (taskq_activities.queue, taskq_activities.type) > (:queue, :type) ORDER BY taskq_activities.queue, taskq_activities.type
+ LIMIT :param_1 OFFSET :param_2;
+
+-- count_waiting
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type
+ LIMIT :cap OFFSET :param_1) AS anon_2) AS anon_1;
+
+-- claim (one queue)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim + :claim_1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
+
+-- claim (one type)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim + :claim_1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_0 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
+
+-- claim (two queues, and two types of others)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim + :claim_1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone UNION ALL SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone UNION ALL SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_2 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_2 UNION ALL SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_3 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_3 ORDER BY priority DESC, ready_at, id
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
+
+-- listed (all)
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2;
+
+-- listed (by queue and status)
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2;
+
+-- listed (by two statuses)
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id < :id_1 UNION ALL SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'dead_letter' AND taskq_activities.id < :id_1 UNION ALL SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_3 AND taskq_activities.status = 'failed' AND taskq_activities.id < :id_1 UNION ALL SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_4 AND taskq_activities.status = 'dead_letter' AND taskq_activities.id < :id_1 ORDER BY id DESC
+ LIMIT :param_1 OFFSET :param_2;
+
+-- listed (by parent)
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.parent_id = :parent_id_1 AND taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2;
+
+-- listed (by root)
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 UNION ALL SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :root_id_1 AND taskq_activities.id != :id_3 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 ORDER BY id DESC
+ LIMIT :param_1 OFFSET :param_2;
+
+-- listed (by correlation, everything else)
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.correlation_id = :correlation_id_1 AND (taskq_activities.status || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_2]) AND (substr(taskq_activities.type, :substr_1, :substr_2) = :substr_3 OR (taskq_activities.type || '') = :param_3) AND taskq_activities.priority IN (__[POSTCOMPILE_priority_1]) AND (taskq_activities.user_id || '') = :param_4 AND (taskq_activities.source || '') = :param_5 AND (EXISTS (SELECT *
+FROM json_each(CASE WHEN (json_valid(taskq_activities.tags) = :json_valid_1) THEN taskq_activities.tags ELSE :param_6 END) AS tag
+WHERE tag."key" = :key_1 AND tag.value = :value_1)) AND taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
+ LIMIT :param_7 OFFSET :param_8;

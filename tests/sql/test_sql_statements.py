@@ -1,0 +1,82 @@
+"""Every statement's SQL, kept beside this file, so that a change of it is read as SQL."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from sqlalchemy import Executable
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.sql import ClauseElement
+
+from taskq.backends.sql import queries, statements
+from taskq.backends.sql.statements import ClaimShape
+from taskq.identifiers import new_id
+from taskq.model import Priority, Status
+from taskq.snapshot import Filter, Page
+
+SNAPSHOT = Path(__file__).with_name("statements.sql")
+
+SHAPES = {
+    "one queue": ClaimShape(queues=1, types=0),
+    "one type": ClaimShape(queues=0, types=1),
+    "two queues, and two types of others": ClaimShape(queues=2, types=2),
+}
+FILTERS = {
+    "all": Filter(),
+    "by queue and status": Filter(queues=("a",), statuses=(Status.FAILED,)),
+    "by two statuses": Filter(statuses=(Status.FAILED, Status.DEAD_LETTER)),
+    "by parent": Filter(parent_id=new_id()),
+    "by root": Filter(root_id=new_id(), roots_only=True),
+    "by correlation, everything else": Filter(
+        correlation_id="c",
+        user_id="u",
+        source="s",
+        queues=("a",),
+        statuses=(Status.FAILED,),
+        types=("mail.*", "work"),
+        priorities=(Priority.HIGH,),
+        tags={"a": "b"},
+    ),
+}
+
+
+def written(statement: Executable) -> str:
+    compiled = cast("ClauseElement", statement).compile(dialect=sqlite.dialect(paramstyle="named"))
+    return "\n".join(line.rstrip() for line in str(compiled).strip().splitlines())
+
+
+def all_statements() -> Iterator[tuple[str, Executable]]:
+    for module in (statements, queries):
+        for name, function in vars(module).items():
+            bare = inspect.unwrap(function) if callable(function) else None
+            if not inspect.isfunction(bare) or bare.__module__ != module.__name__:
+                continue
+            if not inspect.signature(bare).parameters:
+                yield name, cast("Callable[[], Executable]", function)()
+    for name, shape in SHAPES.items():
+        yield f"claim ({name})", statements.claim(shape)
+    for name, filter in FILTERS.items():
+        yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
+
+
+def test_every_statement_is_as_it_was_reviewed() -> None:
+    """After a wanted change: delete the snapshot, run this, review the difference."""
+    now = "\n\n".join(f"-- {name}\n{written(each)};" for name, each in all_statements()) + "\n"
+    if not SNAPSHOT.exists():
+        SNAPSHOT.write_text(now, encoding="utf-8")
+        pytest.fail(f"{SNAPSHOT.name} was written anew: review it")
+
+    assert now == SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_statements_keep_their_shape_so_that_they_are_compiled_once() -> None:
+    for name, statement in all_statements():
+        if not name.startswith("listed"):
+            element = cast("ClauseElement", statement)
+            assert element._generate_cache_key() is not None, name
+    for shape in SHAPES.values():
+        assert statements.claim(shape) is statements.claim(shape)

@@ -1,0 +1,296 @@
+"""With 50 000 rows, every statement finds its rows by the index that was made for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, event
+
+from taskq.backends import ClaimRequest
+from taskq.backends.sql import queries, reader, statements, writer
+from taskq.backends.sql.connect import make_engine, transaction
+from taskq.backends.sql.schema import set_up
+from taskq.identifiers import new_id
+from taskq.lifecycle import Succeeded, decide
+from taskq.model import Status
+from taskq.snapshot import Filter, Page
+from taskq.testing.conformance.samples import beat, call, worker
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+ROWS = 50_000
+QUEUES = tuple(f"q{number}" for number in range(5))
+TYPES = tuple(f"t{number}" for number in range(200))
+WORKER = new_id()
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """50 000 rows: most pending, in five queues and 200 types; some due later, some running."""
+    path = tmp_path_factory.mktemp("filled") / "taskq.db"
+    with make_engine(str(path), lock_timeout=3.0).connect() as connection:
+        set_up(connection, str(path))
+        with transaction(connection):
+            for start in range(0, ROWS, 5000):
+                rows = [
+                    call(
+                        TYPES[number % 200],
+                        queue=QUEUES[number % 5],
+                        delay=3600.0 if number % 10 == 0 else None,
+                        correlation_id=f"c{number % 1000}",
+                    )
+                    for number in range(start, start + 5000)
+                ]
+                writer.submit(connection, NOW, rows)
+        for limit in (500, 100):
+            request = ClaimRequest(
+                worker=WORKER, queues=QUEUES, types=None, limit=limit, lease=30.0
+            )
+            with transaction(connection):
+                attempts, _ = writer.claim(connection, NOW, request)
+                if limit == 500:
+                    done = [decide(attempt, Succeeded("1")) for attempt in attempts]
+                    writer.settle(connection, NOW, done)
+    return path
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+def connection(filled: Path, request: pytest.FixtureRequest) -> Iterator[Connection]:
+    """The filled file, as it is and after ANALYZE, whose statistics may mislead the planner."""
+    with make_engine(str(filled), lock_timeout=3.0).connect() as connection:
+        if request.param == "analyzed":
+            with transaction(connection):
+                connection.exec_driver_sql("ANALYZE")
+        yield connection
+
+
+class Undo(Exception):
+    """Rolls a transaction back."""
+
+
+def plans(connection: Connection, function: Callable[[], object]) -> list[list[str]]:
+    """The query plans of what ``function`` executes, then rolled back."""
+    seen: list[tuple[str, object]] = []
+
+    def note(_: object, __: object, sql: str, values: object, ___: object, many: bool) -> None:
+        if sql.startswith(("SELECT", "UPDATE")):
+            seen.append((sql, values[0] if many else values))
+
+    event.listen(connection, "before_cursor_execute", note)
+    try:
+        with suppress(Undo), transaction(connection):
+            function()
+            raise Undo
+    finally:
+        event.remove(connection, "before_cursor_execute", note)
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return [
+        [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+        for sql, values in seen
+    ]
+
+
+def searches(plan: list[str]) -> set[str]:
+    """What is read, without the parts that only say how results are put together."""
+    parts = ("SEARCH", "SCAN", "USE TEMP")
+    return {
+        line.replace("taskq_activities_", "").replace("COVERING ", "")
+        for line in plan
+        if line.startswith(parts) and "anon_" not in line and "CONSTANT ROW" not in line
+    }
+
+
+BY_ID = "SEARCH taskq_activities USING INDEX sqlite_autoindex_1 (id=?)"
+BY_QUEUE = "SEARCH taskq_activities USING INDEX ready (queue=? AND isolate=?)"
+BY_TYPE = "SEARCH taskq_activities USING INDEX ready_by_type (queue=? AND type=? AND isolate=?)"
+
+
+WAITING_TYPES = {
+    "SEARCH taskq_activities USING INDEX ready_by_type (queue=?)",
+    "SEARCH taskq_activities USING INDEX ready_by_type (queue=? AND type>?)",
+    "SCAN steps",
+}
+
+
+@pytest.mark.parametrize(
+    ("queues", "types", "index"),
+    [
+        (1, None, BY_QUEUE),
+        (5, None, BY_QUEUE),
+        (1, 1, BY_TYPE),
+        (1, 8, BY_TYPE),
+        (5, 8, BY_TYPE),
+        (1, 200, BY_QUEUE),
+        (5, 200, BY_QUEUE),
+    ],
+)
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_claim_walks_a_claim_index_and_sorts_nothing(
+    connection: Connection, queues: int, types: int | None, index: str, alone: bool
+) -> None:
+    """design 7.4, fault:L1"""
+    request = ClaimRequest(
+        worker=new_id(),
+        queues=QUEUES[:queues],
+        types=None if types is None else TYPES[:types],
+        limit=100,
+        lease=30.0,
+        alone=alone,
+    )
+
+    *asked, peek = plans(connection, lambda: writer.any_ready(connection, request))
+    *_, claim = plans(connection, lambda: writer.claim(connection, NOW, request))
+
+    assert searches(peek) == {index}
+    assert searches(claim) == {index, BY_ID}
+    assert all(searches(plan) <= WAITING_TYPES for plan in asked)
+
+
+@pytest.mark.parametrize(
+    ("queues", "types"),
+    [
+        (QUEUES[:1], None),
+        (QUEUES, None),
+        (QUEUES[:1], TYPES[:8]),
+        (QUEUES, TYPES[:8]),
+        (QUEUES[:1], TYPES[:64]),
+        (QUEUES, TYPES),
+        (QUEUES[:1], ("t5", *(f"mine{number}" for number in range(99)))),
+        (QUEUES, tuple(f"mine{number}" for number in range(100))),
+        ((*QUEUES, *(f"empty{number}" for number in range(300))), None),
+    ],
+    ids=["queue", "queues", "8", "8 in 5", "64", "all", "1 of 100", "0 of 100", "305 queues"],
+)
+def test_a_claim_reads_few_rows_whatever_waits_beside(
+    connection: Connection, queues: tuple[str, ...], types: tuple[str, ...] | None
+) -> None:
+    """design 7.4, fault:L1, fault:L5: counted by SQLite itself, in steps of its machine. 9 000 rows
+    wait in each queue, and to step over each of them would take 100 000 and more."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    request = ClaimRequest(worker=new_id(), queues=queues, types=types, limit=10, lease=30.0)
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+
+    driver.set_progress_handler(tick, 100)
+    try:
+        with suppress(Undo), transaction(connection):
+            attempts, _ = writer.claim(connection, NOW, request)
+            raise Undo
+    finally:
+        driver.set_progress_handler(None, 0)
+
+    wanted = types is None or not set(types).isdisjoint(TYPES)
+    assert len(attempts) == (10 if wanted else 0)
+    assert ticks * 100 < 20_000
+
+
+def test_settling_and_renewing_find_rows_by_id(connection: Connection) -> None:
+    held = connection.execute(statements.held(), {"worker": WORKER}).all()
+    connection.rollback()
+    leases = writer.held(connection, WORKER)
+    connection.rollback()
+    assert len(held) == len(leases) == 100
+    attempts = reader.expired(connection, datetime(2031, 1, 1, tzinfo=UTC), 10)
+    connection.rollback()
+    done = [decide(attempt, Succeeded("1")) for attempt in attempts]
+
+    settle = plans(connection, lambda: writer.settle(connection, NOW, done))
+    renewal = beat(worker(WORKER), *(attempt.lease for attempt in attempts))
+    held_plan, renew, *_ = plans(connection, lambda: writer.heartbeat(connection, NOW, renewal))
+
+    assert [searches(plan) for plan in settle] == [{BY_ID}, {BY_ID}]
+    assert searches(held_plan) == {"SEARCH taskq_activities USING INDEX held (worker=?)"}
+    assert searches(renew) == {BY_ID}
+
+
+def test_the_reaper_reads_what_is_running_only(connection: Connection) -> None:
+    [plan] = plans(connection, lambda: reader.expired(connection, NOW, 100))
+
+    assert searches(plan) == {
+        "SCAN taskq_activities USING INDEX held",
+        "USE TEMP B-TREE FOR ORDER BY",
+    }
+
+
+def test_promoting_reads_what_is_due_only(connection: Connection) -> None:
+    """fault:L2"""
+    promote, following = plans(connection, lambda: writer.promote(connection, NOW, 100))
+
+    assert searches(promote) == {
+        BY_ID,
+        "SEARCH taskq_activities USING INDEX due (ready_at<?)",
+    }
+    assert searches(following) == {"SCAN taskq_activities USING INDEX due"}
+
+
+def test_counts_and_waiting_types_come_from_indexes(connection: Connection) -> None:
+    by_status, *_ = plans(connection, lambda: reader.stats(connection, NOW, ["q1"], 1000))
+
+    assert searches(by_status) == {
+        "SEARCH taskq_activities USING INDEX listed (queue=? AND status=?)"
+    }
+    for query, values, plan in (
+        (
+            queries.next_waiting(),
+            {"queue": "", "type": ""},
+            "SEARCH taskq_activities USING INDEX ready_by_type ((queue,type)>(?,?))",
+        ),
+        (
+            queries.next_queue(),
+            {"queue": ""},
+            "SEARCH taskq_activities USING INDEX listed (queue>?)",
+        ),
+    ):
+        [found] = plans(connection, lambda q=query, v=values: connection.execute(q, v).first())
+        assert searches(found) == {plan}
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        (Filter(), {"sqlite_autoindex_1 (id<?)"}),
+        (Filter(statuses=(Status.FAILED,)), {"listed (queue=? AND status=? AND id<?)"}),
+        (Filter(queues=("q1",)), {"listed (queue=? AND status=? AND id<?)"}),
+        (
+            Filter(correlation_id="c1", statuses=(Status.FAILED,), queues=("q1",)),
+            {"correlation (correlation_id=? AND id<?)"},
+        ),
+        (
+            Filter(user_id="u1", statuses=(Status.FAILED,), queues=("q1",)),
+            {"user (user_id=? AND id<?)"},
+        ),
+        (
+            Filter(parent_id=WORKER, statuses=(Status.FAILED,), queues=("q1",)),
+            {"children (parent_id=? AND id<?)"},
+        ),
+        (
+            Filter(root_id=WORKER, queues=("q1",)),
+            {"sqlite_autoindex_1 (id=?)", "tree (root_id=? AND id<?)"},
+        ),
+    ],
+    ids=lambda value: None if isinstance(value, set) else " ".join(_names(value)) or "all",
+)
+def test_a_list_walks_one_index_newest_first(
+    connection: Connection, filter: Filter, expected: set[str]
+) -> None:
+    query = queries.listed(filter, Page(before=new_id()), QUEUES)
+
+    [plan] = plans(connection, lambda: connection.execute(query).all())
+
+    assert {line.partition("USING INDEX ")[2] for line in searches(plan)} == expected
+
+
+def _names(filter: Filter) -> list[str]:
+    default = Filter()
+    return [
+        name for name in filter.__struct_fields__ if getattr(filter, name) != getattr(default, name)
+    ]
