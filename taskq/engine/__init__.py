@@ -1,0 +1,319 @@
+"""The engine: runs the activities of one worker in one process (design 7).
+
+It claims activities, runs their handlers, and records one outcome each. Who does what is drawn in
+``parts.py``; how it ends is written down in ``shutdown.py``. Everything runs on the event loop that
+called ``run``, asyncio or trio, except the keeper, which runs beside the store.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from uuid import UUID
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from taskq.backends import Backend
+from taskq.bridge import Bridge, Doorbell, loop_poster
+from taskq.bridge.poster import Post
+from taskq.clock import Clock
+from taskq.engine.access import Access
+from taskq.engine.failure import sole
+from taskq.engine.ground import Ground
+from taskq.engine.handler import Handler
+from taskq.engine.health import Health, State
+from taskq.engine.holdings import Holdings
+from taskq.engine.options import EngineOptions
+from taskq.engine.parts import Parts
+from taskq.engine.report import ErrorLog
+from taskq.engine.supervisor import IDLE, Loop, Supervisor
+from taskq.errors import InvalidState
+from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping
+from taskq.middleware import Middleware
+from taskq.snapshot import WorkerInfo
+
+__all__ = ("Engine", "EngineOptions", "ErrorLog", "Handler", "Health", "State")
+
+LONGEST_CALL = 30.0
+"""Seconds after which a call to the store has failed, if no lease is shorter."""
+
+
+class Engine:
+    """One worker. It runs once; its ``id`` is fresh, whatever the name of the host (fault:A9).
+
+    ``backend`` is open, and reached by ``bridge``. ``handlers`` maps activity types to what runs
+    them. ``emit`` publishes events and does not raise; it is called on the thread where something
+    happened. ``owner`` becomes ``current().owner``. ``random`` gives numbers in 0 to 1. ``dump``
+    writes the stacks of all threads somewhere; it is called when the event loop is stuck.
+
+    Raises ConfigurationError when the options ask for types without handler.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        bridge: Bridge,
+        handlers: Mapping[str, Handler],
+        options: EngineOptions,
+        clock: Clock,
+        emit: Callable[[Event], None],
+        owner: object,
+        new_id: Callable[[], UUID],
+        random: Callable[[], float],
+        middleware: Sequence[Middleware] = (),
+        dump: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.id = new_id()
+        self._types = options.claimed_types(handlers)
+        self._options = options
+        self._backend = backend
+        self._bridge = bridge
+        self._handlers = dict(handlers)
+        self._middleware = tuple(middleware)
+        self._owner = owner
+        self._clock = clock
+        self._emit = emit
+        self._new_id = new_id
+        self._random = random
+        self._dump = dump
+        self._supervisor = Supervisor(
+            worker=self.id,
+            clock=clock,
+            emit=emit,
+            random=random,
+            patience=options.lease + max(options.reaper_interval, options.poll_max, IDLE),
+        )
+        self._state = State.NEW
+        self._grace = math.inf
+        self._stop_bell = Doorbell()
+        self._grace_bell = Doorbell()
+        self._parts: Parts | None = None
+        self._announced = False
+        self._left = False
+        self._failure: BaseException | None = None
+
+    @property
+    def options(self) -> EngineOptions:
+        """How it was told to run."""
+        return self._options
+
+    @property
+    def errors(self) -> ErrorLog:
+        """What background loops met and survived."""
+        return self._supervisor.errors
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was told to stop."""
+        return self._stop_bell.rung
+
+    async def stop_requested(self) -> None:
+        """Wait until it is told to stop."""
+        await self._stop_bell.wait()
+
+    def stop(self, grace: float | None = None) -> None:
+        """Stop: no further claim, ``grace`` seconds for running handlers, then cancel them.
+
+        None is ``shutdown_grace``. From any thread, returns at once. Said again it can only make
+        the time shorter: ``stop(0)`` means now. Said before ``run``, nothing is run (seed:E20).
+        """
+        seconds = self._options.shutdown_grace if grace is None else grace
+        if not seconds >= 0:
+            raise ValueError(f"grace must be 0 seconds or more, not {grace!r}")
+        self._grace = min(self._grace, seconds)
+        self._stop_bell.ring()
+        self._grace_bell.ring()
+
+    def health(self) -> Health:
+        """How it fares, from any thread."""
+        parts = self._parts
+        reasons = [] if self._state is State.RUNNING else [f"the worker is {self._state}"]
+        reasons += [f"{name} makes no progress" for name in self._supervisor.stalled()]
+        if parts is not None and parts.slots.all_stuck:
+            reasons.append("every slot is held by a thread past its timeout")
+        if parts is not None and parts.pulse.stuck:
+            reasons.append("the event loop is stuck")
+        return Health(
+            state=self._state,
+            healthy=not reasons,
+            reasons=tuple(reasons),
+            slots=self._options.concurrency,
+            slots_used=parts.slots.used if parts is not None else 0,
+            threads_stuck=parts.slots.stuck if parts is not None else 0,
+            last_progress=self._supervisor.ages(),
+        )
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run until stopped; with ``burst``, until drained.
+
+        Drained means: everything that it ran is recorded, nothing is due, and no activity of its
+        queues and types can be claimed. What is scheduled or to be retried later is not waited for.
+
+        Cancelled, it stops with no grace: handlers are cancelled and put back, what finished is
+        recorded, all within about three seconds. Returns in time also when the store is gone. Only
+        a handler that swallows its cancellation keeps this from returning.
+
+        Raises InvalidState when called a second time.
+        """
+        if self._state is not State.NEW:
+            raise InvalidState(f"an engine runs once, and this one is {self._state}")
+        self._state = State.RUNNING
+        try:
+            if not self.stopping:
+                await self._run(task_status)
+        finally:
+            self._state = State.STOPPED
+            self.errors.close()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _run(self, task_status: TaskStatus[None]) -> None:
+        """Serve in a task that nothing outside can cancel: cancelling this one means stop now."""
+        ended = anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._serve, task_status, ended)
+            try:
+                await ended.wait()
+            except anyio.get_cancelled_exc_class():
+                self.stop(0)
+                raise
+
+    async def _serve(self, task_status: TaskStatus[None], ended: anyio.Event) -> None:
+        with anyio.CancelScope(shield=True):
+            parts = self._parts = self._assembled(loop_poster())
+            try:
+                async with anyio.create_task_group() as lifeline:
+                    await self._live(parts, lifeline, task_status)
+                    lifeline.cancel_scope.cancel()
+            except Exception as error:
+                self._failure = sole(error)
+            finally:
+                await self._leave(parts)
+                ended.set()
+
+    async def _live(self, parts: Parts, lifeline: TaskGroup, task_status: TaskStatus[None]) -> None:
+        """From the first claim to the last outcome. The lifeline outlives the slots."""
+        lifeline.start_soon(self._heed_stops, parts)
+        keeping = self._start(lifeline, "keeper", partial(self._keep, parts))
+        self._start(lifeline, "ledger", parts.ledger.run)
+        self._start(lifeline, "fence", parts.fence.run)
+        self._start(lifeline, "canceller", parts.canceller.run)
+        self._start(lifeline, "hints", parts.hints.run)
+        async with anyio.create_task_group() as slots:
+            for _ in range(parts.slots.count):
+                slots.start_soon(parts.slots.carry)
+            intake = (
+                self._start(lifeline, "dispatcher", partial(self._dispatch, parts)),
+                self._start(lifeline, "promoter", parts.promoter.run),
+                self._start(lifeline, "reaper", parts.reaper.run),
+            )
+            task_status.started()
+            await self._stop_bell.wait()
+            self._heed(parts)
+            await parts.shutdown.finish(intake=intake, keeping=keeping)
+            self._left = True
+            self._emit(WorkerStopped(worker=self.id))
+            slots.cancel_scope.cancel()
+
+    def _start(self, group: TaskGroup, name: str, work: Callable[[], Awaitable[None]]) -> Loop:
+        loop = Loop()
+        group.start_soon(loop.run, partial(self._supervisor.supervise, name, work))
+        return loop
+
+    async def _keep(self, parts: Parts) -> None:
+        await self._bridge.call(parts.keeper.run, deadline=None)
+
+    async def _dispatch(self, parts: Parts) -> None:
+        await parts.keeper.begun.wait()
+        if not self._announced:
+            self._announced = True
+            self._emit(
+                WorkerStarted(
+                    worker=self.id,
+                    name=self._options.name,
+                    queues=self._options.queues,
+                    concurrency=self._options.concurrency,
+                )
+            )
+        await parts.dispatcher.run()
+        self.stop()
+
+    async def _heed_stops(self, parts: Parts) -> None:
+        """Every stop may shorten the grace."""
+        while True:
+            await self._grace_bell.wait()
+            self._grace_bell.clear()
+            self._heed(parts)
+
+    def _heed(self, parts: Parts) -> None:
+        parts.dispatcher.stopping = True
+        parts.shutdown.allow(self._grace)
+        if self._state is State.RUNNING:
+            self._state = State.STOPPING
+            self._emit(WorkerStopping(worker=self.id, grace=self._grace))
+
+    async def _leave(self, parts: Parts) -> None:
+        """If it did not end in order, leave at least nothing behind."""
+        if self._left:
+            return
+        self.stop(0)
+        self._heed(parts)
+        await parts.shutdown.flush()
+        await parts.shutdown.leave()
+        self._emit(WorkerStopped(worker=self.id))
+
+    def _assembled(self, post: Post) -> Parts:
+        options = self._options
+        ground = Ground(
+            worker=self.id,
+            options=options,
+            backend=self._backend,
+            access=Access(self._bridge, deadline=min(LONGEST_CALL, options.lease)),
+            holdings=Holdings(options.lease),
+            supervisor=self._supervisor,
+            clock=self._clock,
+            emit=self._emit,
+            new_id=self._new_id,
+            random=self._random,
+        )
+        return Parts(
+            ground,
+            handlers=self._handlers,
+            types=self._types,
+            middleware=self._middleware,
+            owner=self._owner,
+            post=post,
+            describe=self._description(),
+            dump=self._dump,
+            stopping=lambda: self.stopping,
+        )
+
+    def _description(self) -> Callable[[], WorkerInfo]:
+        """What makes the worker's row, for the keeper."""
+        options = self._options
+        started_at = self._clock.now()
+        library = anyio.get_cancelled_exc_class().__module__.partition(".")[0]
+
+        def describe() -> WorkerInfo:
+            slots = self._parts.slots if self._parts is not None else None
+            return WorkerInfo(
+                id=self.id,
+                name=options.name,
+                host=options.host,
+                pid=options.pid,
+                queues=options.queues,
+                types=self._types or (),
+                concurrency=options.concurrency,
+                slots_used=slots.used if slots is not None else 0,
+                threads_stuck=slots.stuck if slots is not None else 0,
+                state=self._state,
+                version=options.version,
+                async_backend=options.async_backend or library,
+                started_at=started_at,
+                seen_at=self._clock.now(),
+            )
+
+        return describe

@@ -1,0 +1,183 @@
+"""Runs one attempt and says how it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
+from typing import Any, assert_never
+
+import anyio
+from anyio.lowlevel import checkpoint
+from msgspec import Struct
+
+from taskq.bridge import run_in_thread
+from taskq.context import Context, enter
+from taskq.engine.failure import classify, failed, timeout_error
+from taskq.engine.ground import Ground
+from taskq.engine.handler import Handler
+from taskq.engine.holdings import Held, Stop
+from taskq.engine.isolation import run_isolated
+from taskq.events import Started
+from taskq.lifecycle import Cancelled, Failed, Interrupted, Outcome, Succeeded, TimedOut
+from taskq.middleware import Middleware
+from taskq.model import ErrorKind
+
+
+class Run(Struct, frozen=True):
+    """One attempt on its way through the middleware to its handler."""
+
+    held: Held
+    handler: Handler
+    context: Context
+    args: tuple[object, ...]
+    kwargs: Mapping[str, object]
+
+
+Chain = Callable[[Run], Coroutine[Any, Any, object]]
+"""The middleware from some point inwards, and the handler at its end."""
+
+
+class Runner:
+    """Runs attempts: everything about it that is the same for all of them.
+
+    ``stopping`` tells whether the worker is being stopped. An attempt is kept for one lease beyond
+    its timeout, in case its handler does not stop.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        *,
+        middleware: Sequence[Middleware],
+        owner: object,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._owner = owner
+        self._clock = ground.clock
+        self._emit = ground.emit
+        self._lease = ground.options.lease
+        self._threads = anyio.CapacityLimiter(ground.options.threads or ground.options.concurrency)
+        self._stopping = stopping
+        self._async = _folded(middleware, _call)
+        self._sync = _folded(middleware, self._call_in_thread)
+
+    async def run(self, held: Held, handler: Handler) -> Outcome:
+        """Run a claimed attempt to its end. Never raises, except for cancellation from outside."""
+        attempt = held.attempt
+        context = held.context = Context(attempt, owner=self._owner)
+        variables = copy_context()
+        variables.run(enter, context)
+        try:
+            args, kwargs = variables.run(handler.decode, attempt.payload)
+        except BaseException as error:
+            return failed(error, attempt, kind=ErrorKind.ARGUMENTS, retryable=False)
+        held.begin(self._clock.monotonic(), grace=self._lease)
+        held.waited = max(0.0, (self._clock.now() - attempt.ready_at).total_seconds())
+        self._emit(Started(attempt=attempt, waited=held.waited))
+        chain = self._async if handler.is_async else self._sync
+        work = run_isolated(variables, chain(Run(held, handler, context, args, kwargs)))
+        outcome = await self._ended(held, handler, work)
+        if isinstance(outcome, TimedOut):
+            context.mark_cancelled()
+        return outcome
+
+    async def _ended(self, held: Held, handler: Handler, work: Awaitable[object]) -> Outcome:
+        """Await the work within its timeout. A value counts whenever it comes (seed:R11, W32)."""
+        caught: BaseException | None = None
+        timeout = held.attempt.timeout
+        deadline = math.inf if timeout is None else anyio.current_time() + timeout
+        scope = held.scope = anyio.CancelScope(deadline=deadline)
+        try:
+            with scope:
+                try:
+                    value = await work
+                except BaseException as error:
+                    caught = error
+                    raise
+                return _succeeded(held, handler, value)
+        except anyio.get_cancelled_exc_class() as error:
+            if not (held.reason or scope.cancel_called):
+                return await self._unexplained(held, handler, error)
+        except BaseException as error:
+            if not (held.reason or scope.cancel_called):
+                return classify(error, held.attempt, no_retry=handler.no_retry)
+        return _stopped(held, caught)
+
+    async def _unexplained(self, held: Held, handler: Handler, error: BaseException) -> Outcome:
+        """A cancellation that nobody here asked for.
+
+        Either the whole program is being cancelled, and this engine with it, which it learns in the
+        same turn of the event loop; or the handler made it up, which is a failure (bug:B54).
+        """
+        if anyio.current_effective_deadline() == -math.inf:
+            raise error
+        with anyio.CancelScope(shield=True):
+            await checkpoint()
+        if self._stopping():
+            return Interrupted()
+        return classify(error, held.attempt, no_retry=handler.no_retry)
+
+    async def _call_in_thread(self, run: Run) -> object:
+        """Call a sync handler. Its thread's permit is given back when the thread has ended."""
+        held, token = run.held, object()
+        await self._thread_permit(held, token)
+        held.threads += 1
+        function = partial(run.handler.function, *run.args, **run.kwargs)
+        return await run_in_thread(function, on_end=partial(self._thread_ended, held, token))
+
+    async def _thread_permit(self, held: Held, token: object) -> None:
+        """Waiting for a thread is no running time: the timeout stands still meanwhile."""
+        scope = held.scope
+        if scope is None:
+            raise RuntimeError("the attempt is over: middleware called its handler too late")
+        left = scope.deadline - anyio.current_time()
+        scope.deadline = held.forsaken_at = math.inf
+        await self._threads.acquire_on_behalf_of(token)
+        scope.deadline = anyio.current_time() + left
+        held.forsaken_at = self._clock.monotonic() + left + self._lease
+
+    def _thread_ended(self, held: Held, token: object) -> None:
+        self._threads.release_on_behalf_of(token)
+        held.threads -= 1
+        held.notify()
+
+
+async def _call(run: Run) -> object:
+    return await run.handler.function(*run.args, **run.kwargs)
+
+
+def _folded(middleware: Sequence[Middleware], innermost: Chain) -> Chain:
+    chain = innermost
+    for layer in reversed(middleware):
+        chain = _around(layer, chain)
+    return chain
+
+
+def _around(layer: Middleware, inner: Chain) -> Chain:
+    async def call(run: Run) -> object:
+        return await layer(run.context, partial(inner, run))
+
+    return call
+
+
+def _succeeded(held: Held, handler: Handler, value: object) -> Succeeded | Failed:
+    try:
+        return Succeeded(handler.encode(value))
+    except BaseException as error:
+        return failed(error, held.attempt, kind=ErrorKind.RESULT, retryable=False)
+
+
+def _stopped(held: Held, caught: BaseException | None) -> Outcome:
+    """The outcome of an attempt that was told to stop and did."""
+    reason = held.reason or Stop.TIMEOUT
+    match reason:
+        case Stop.TIMEOUT:
+            return TimedOut(timeout_error(held.attempt, caught))
+        case Stop.CANCELLED:
+            return Cancelled()
+        case Stop.SHUTDOWN | Stop.LEASE_LOST:
+            return Interrupted()
+        case _:
+            assert_never(reason)

@@ -1,0 +1,216 @@
+"""The dispatcher: keeps the slots supplied with claimed work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import anyio
+
+from taskq.backends import ClaimRequest
+from taskq.bridge import Doorbell
+from taskq.engine.backoff import Backoff
+from taskq.engine.ground import Ground
+from taskq.engine.holdings import Held
+from taskq.engine.ledger import Ledger
+from taskq.engine.pace import PATIENCE, Pace
+from taskq.engine.returns import Returns
+from taskq.engine.slots import Slots
+
+MOST = 500
+"""Activities in one claim at the most."""
+PROMOTED = 1000
+"""Due activities moved at once when a burst looks whether anything is left."""
+
+
+class Dispatcher:
+    """Wakes, claims, hands over.
+
+    It claims when a slot is free or the claim-ahead allows it: at once after a full answer, when
+    the store hints that there is something (``ring``), and otherwise after the poll interval, which
+    grows while nothing comes. A claim is never given up half way; after one whose reply was lost it
+    first gives back what the store thinks that this worker holds.
+
+    Activities to be isolated are claimed when nothing else runs, and run with nothing beside them.
+    Under constant load it looks once a lease whether there are any, and only then lets the slots
+    run empty for them.
+
+    With ``burst`` it returns when everything was recorded that it ran, and then nothing was due and
+    nothing could be claimed. Errors of the store are raised: its supervisor starts it again.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        *,
+        types: tuple[str, ...] | None,
+        slots: Slots,
+        pace: Pace,
+        returns: Returns,
+        ledger: Ledger,
+    ) -> None:
+        self.stopping = False
+        self._access = ground.access
+        self._backend = ground.backend
+        self._worker = ground.worker
+        self._options = ground.options
+        self._holdings = ground.holdings
+        self._clock = ground.clock
+        self._progress = partial(ground.supervisor.progress, "dispatcher")
+        self._types = types
+        self._slots = slots
+        self._pace = pace
+        self._returns = returns
+        self._ledger = ledger
+        self._poll = Backoff(
+            ground.random, first=ground.options.poll_interval, last=ground.options.poll_max
+        )
+        self._bell = Doorbell()
+        self._awaited: Callable[[], bool] | None = None
+        self._alone_at = ground.clock.monotonic()
+        slots.on_free = self._slot_freed
+
+    def ring(self) -> None:
+        """There may be something to claim. From any thread."""
+        self._bell.ring()
+
+    async def run(self) -> None:
+        """Claim and hand over until cancelled; with ``burst``, until drained."""
+        while True:
+            await self._until(lambda: self._room > 0)
+            await self._returns.reconcile()
+            self._bell.clear()
+            if self._clock.monotonic() - self._alone_at > self._options.lease:
+                await self._look_for_isolated()
+            calm = not self._slots.active and not len(self._ledger)
+            room = self._room
+            found = await self._claim(room) if room else 0
+            if found == room or await self._run_alone():
+                self._poll.reset()
+            elif not self._options.burst:
+                await self._pause()
+            elif not calm or found:
+                await self._until(lambda: not self._slots.active)
+                await self._ledger.flush()
+            elif not await self._promoted():
+                return
+
+    @property
+    def _room(self) -> int:
+        """How many to claim now, 0 while it is not worth a call."""
+        slots, ahead = self._slots, self._pace.ahead
+        if slots.free:
+            return min(MOST, slots.free + ahead)
+        room = slots.count + ahead - slots.used - slots.waiting
+        if slots.all_stuck or room * 2 < ahead:
+            return 0
+        return max(0, min(MOST, room))
+
+    async def _claim(self, limit: int, *, alone: bool = False) -> int:
+        """Claim and hand over; how many."""
+        attempts = await self._claimed(limit, alone=alone)
+        self._slots.hand_over(attempts)
+        return len(attempts)
+
+    async def _claimed(self, limit: int, *, alone: bool) -> list[Held]:
+        """What a claim brings, entered as held. Without a reply it is in doubt what it did."""
+        request = ClaimRequest(
+            worker=self._worker,
+            queues=self._options.queues,
+            types=self._types,
+            limit=limit,
+            lease=self._options.lease,
+            alone=alone,
+        )
+        began = self._clock.monotonic()
+        try:
+            attempts = await self._access.call(self._backend.claim, request)
+        except BaseException:
+            self._returns.in_doubt = True
+            raise
+        held = self._holdings.take(attempts, claimed_at=began, received_at=self._clock.monotonic())
+        self._progress()
+        if self.stopping:
+            await self._returns.give_back(held)
+            return []
+        return held
+
+    async def _run_alone(self) -> bool:
+        """If nothing runs, claim an isolated activity and wait until it has ended."""
+        if self._slots.active:
+            return False
+        self._alone_at = self._clock.monotonic()
+        if not await self._claim(1, alone=True):
+            return False
+        await self._until(lambda: not self._slots.active)
+        return True
+
+    async def _look_for_isolated(self) -> None:
+        """Let the slots run empty for isolated activities, if there are any.
+
+        What was found is given back at once: were it held while others still run, a crash of theirs
+        would be its last.
+        """
+        self._alone_at = self._clock.monotonic()
+        found = await self._claimed(1, alone=True)
+        if not found:
+            return
+        await self._returns.give_back(found)
+        await self._until(lambda: not self._slots.active)
+        while await self._run_alone():
+            pass
+
+    async def _promoted(self) -> bool:
+        """Whether anything was due."""
+        promotion = await self._access.call(self._backend.promote, PROMOTED)
+        return promotion.moved > 0
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something that slots bring about. A ring is kept for afterwards."""
+        while not condition():
+            self._awaited = condition
+            self._bell.clear()
+            await self._wait(self._options.poll_max)
+            self._progress()
+        self._awaited = None
+
+    async def _pause(self) -> None:
+        """Wait for a ring, at most for the poll interval."""
+        pause = self._poll.pause()
+        if await self._wait(pause):
+            self._poll.reset()
+
+    async def _wait(self, seconds: float) -> bool:
+        """Wait for a ring; False when ``seconds`` have passed. Gives back what waits too long."""
+        end = anyio.current_time() + seconds
+        while (left := end - anyio.current_time()) > 0:
+            with anyio.move_on_after(min(left, self._patience())):
+                await self._bell.wait()
+                return True
+            await self._give_back_stale()
+        return False
+
+    def _patience(self) -> float:
+        """Seconds until the first of those claimed ahead has waited too long."""
+        oldest = self._slots.oldest()
+        if oldest is None or not self._impatient:
+            return math.inf
+        return max(0.001, oldest + PATIENCE - self._clock.monotonic())
+
+    async def _give_back_stale(self) -> None:
+        if not self._impatient:
+            return
+        late = self._clock.monotonic() - PATIENCE
+        stale = self._slots.withdraw(received_by=late)
+        if stale:
+            self._pace.block()
+            await self._returns.give_back(stale)
+
+    @property
+    def _impatient(self) -> bool:
+        return self._pace.adaptive or self._slots.all_stuck
+
+    def _slot_freed(self) -> None:
+        if self._awaited is not None and self._awaited():
+            self._bell.ring()

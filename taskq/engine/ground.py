@@ -1,0 +1,35 @@
+"""The ground on which the parts of one engine stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from msgspec import Struct
+
+from taskq.backends import Backend
+from taskq.clock import Clock
+from taskq.engine.access import Access
+from taskq.engine.holdings import Holdings
+from taskq.engine.options import EngineOptions
+from taskq.engine.supervisor import Supervisor
+from taskq.events import Event
+
+
+class Ground(Struct, frozen=True, kw_only=True):
+    """What most parts need: who this worker is, its ways out, and what it holds.
+
+    Calls to ``backend`` go through ``access``. ``emit`` publishes an event and does not raise;
+    ``random`` gives numbers in 0 to 1.
+    """
+
+    worker: UUID
+    options: EngineOptions
+    backend: Backend
+    access: Access
+    holdings: Holdings
+    supervisor: Supervisor
+    clock: Clock
+    emit: Callable[[Event], None]
+    new_id: Callable[[], UUID]
+    random: Callable[[], float]

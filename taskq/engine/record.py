@@ -1,0 +1,67 @@
+"""What a settled transition is called, in events and in counts."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from taskq import events
+from taskq.engine.rollup import Count
+from taskq.lifecycle import Settlement, Transition, Verdict
+from taskq.model import Attempt, ErrorInfo, Status
+
+UNKNOWN = ErrorInfo(type="Unknown", message="no error was recorded")
+
+
+def event_of(
+    attempt: Attempt, transition: Transition, settlement: Settlement, *, seconds: float
+) -> events.Finished:
+    """The event about an attempt that ran for ``seconds``, its end recorded or refused."""
+    if settlement.verdict is Verdict.LOST:
+        return events.OutcomeRefused(attempt=attempt, seconds=seconds)
+    error = transition.error or UNKNOWN
+    delay = transition.delay or 0.0
+    status = _status(transition, settlement)
+    match status:
+        case Status.COMPLETED:
+            return events.Completed(attempt=attempt, seconds=seconds)
+        case Status.RETRYING:
+            return events.Retrying(attempt=attempt, seconds=seconds, error=error, delay=delay)
+        case Status.FAILED:
+            return events.Failed(attempt=attempt, seconds=seconds, error=error)
+        case Status.DEAD_LETTER:
+            return events.DeadLettered(attempt=attempt, seconds=seconds, error=error)
+        case Status.CANCELLED:
+            return events.Cancelled(attempt=attempt, seconds=seconds)
+        case Status.SCHEDULED:
+            return events.Snoozed(attempt=attempt, seconds=seconds, delay=delay)
+        case Status.PENDING | Status.PROCESSING:
+            return events.Interrupted(attempt=attempt, seconds=seconds)
+        case _:
+            assert_never(status)
+
+
+def count_of(
+    attempt: Attempt,
+    transition: Transition,
+    settlement: Settlement,
+    *,
+    waited: float | None,
+    ran: float | None,
+) -> Count:
+    """How the same is counted. ``waited`` and ``ran`` are seconds, None when nobody knows."""
+    return Count(attempt.queue, attempt.type, _name(transition, settlement), waited, ran)
+
+
+def _status(transition: Transition, settlement: Settlement) -> Status:
+    """The state that the transition led to. The row's own state may be a later one already, when
+    the call had to be repeated; the store departs from a transition only for an accepted cancel."""
+    if settlement.status is Status.CANCELLED:
+        return Status.CANCELLED
+    return transition.status
+
+
+def _name(transition: Transition, settlement: Settlement) -> str:
+    status = _status(transition, settlement)
+    if status is Status.PENDING:
+        return "crashed" if transition.only_if_expired else "interrupted"
+    return "snoozed" if status is Status.SCHEDULED else status.value

@@ -1,0 +1,91 @@
+"""Counts of what this worker recorded, for the console's charts (design 7.7)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec import Struct
+
+from taskq.snapshot import HISTOGRAM_BOUNDS, Bucket
+
+
+class Count(Struct, frozen=True):
+    """One recorded end of an attempt. ``waited`` and ``ran`` are seconds, None when unknown."""
+
+    queue: str
+    type: str
+    outcome: str
+    waited: float | None
+    ran: float | None
+
+
+class Rollup:
+    """Counts by minute, queue, type and outcome, handed over in numbered portions.
+
+    ``add`` is called on the engine's loop, the rest beside the store. A portion stays the same,
+    under the same number, until it is acknowledged, so it is neither lost nor added twice when the
+    reply to a heartbeat is lost; what comes meanwhile goes into the next one.
+    """
+
+    def __init__(self) -> None:
+        self._added: deque[tuple[datetime, tuple[Count, ...]]] = deque()
+        self._number = 1
+        self._portion: tuple[Bucket, ...] | None = None
+
+    def add(self, at: datetime, counts: Iterable[Count]) -> None:
+        """Count what was recorded at ``at`` (aware)."""
+        self._added.append((at.replace(second=0, microsecond=0), tuple(counts)))
+
+    @property
+    def behind(self) -> bool:
+        """Whether the latest portion is stored and something was counted that was not in it."""
+        return self._portion is None and bool(self._added)
+
+    def portion(self) -> tuple[int, tuple[Bucket, ...]]:
+        """The number and buckets to send now."""
+        if self._portion is None:
+            self._portion = self._summed()
+        return self._number, self._portion
+
+    def acknowledge(self, number: int) -> None:
+        """The portion of this number has been stored."""
+        if number == self._number:
+            self._number += 1
+            self._portion = None
+
+    def _summed(self) -> tuple[Bucket, ...]:
+        sums: dict[tuple[datetime, str, str, str], _Sum] = {}
+        while self._added:
+            minute, counts = self._added.popleft()
+            for count in counts:
+                key = (minute, count.queue, count.type, count.outcome)
+                sums.setdefault(key, _Sum()).add(count)
+        return tuple(
+            Bucket(
+                minute=minute,
+                queue=queue,
+                type=type,
+                outcome=outcome,
+                count=sum.count,
+                waits=tuple(sum.waits),
+                runs=tuple(sum.runs),
+            )
+            for (minute, queue, type, outcome), sum in sums.items()
+        )
+
+
+class _Sum:
+    def __init__(self) -> None:
+        self.count = 0
+        self.waits = [0] * (len(HISTOGRAM_BOUNDS) + 1)
+        self.runs = [0] * (len(HISTOGRAM_BOUNDS) + 1)
+
+    def add(self, count: Count) -> None:
+        self.count += 1
+        if count.waited is not None:
+            self.waits[bisect_right(HISTOGRAM_BOUNDS, count.waited)] += 1
+        if count.ran is not None:
+            self.runs[bisect_right(HISTOGRAM_BOUNDS, count.ran)] += 1

@@ -1,0 +1,203 @@
+"""The slots: standing tasks that carry attempts, one after the other (design 7.9)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from taskq.engine.attempt import Runner
+from taskq.engine.ground import Ground
+from taskq.engine.handler import Handler
+from taskq.engine.holdings import Held, Stop
+from taskq.engine.ledger import Ledger
+from taskq.engine.pace import Pace
+from taskq.engine.returns import Returns
+from taskq.events import ThreadOverran
+from taskq.lifecycle import Cancelled, Snoozed
+
+UNKNOWN_TYPE_PAUSE = 5.0
+"""Seconds for which an activity of a type without handler is put back (seed:W21)."""
+TURN = 0.01
+"""Seconds after which a carrier lets other tasks run, if its handlers never do."""
+
+
+class Slots:
+    """``count`` permits to run one attempt each, and what was claimed but has none yet.
+
+    A permit is kept until the handler is done, threads included: one that is past its timeout is
+    counted as ``stuck`` (design 7.15). ``on_free`` is called whenever a permit was given back.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        *,
+        handlers: Mapping[str, Handler],
+        runner: Runner,
+        ledger: Ledger,
+        returns: Returns,
+        pace: Pace,
+    ) -> None:
+        self.count = ground.options.concurrency
+        self.used = 0
+        self.stuck = 0
+        self.on_free: Callable[[], None] | None = None
+        self._handlers = handlers
+        self._runner = runner
+        self._ledger = ledger
+        self._returns = returns
+        self._pace = pace
+        self._holdings = ground.holdings
+        self._clock = ground.clock
+        self._emit = ground.emit
+        self._report = partial(ground.supervisor.report, "slots")
+        self._waiting: deque[Held] = deque()
+        self._idle: list[anyio.Event] = []
+        self._closing = False
+        self._quiet = anyio.Event()
+        self._turn_began = 0.0
+
+    @property
+    def waiting(self) -> int:
+        """How many were handed over and have no slot yet."""
+        return len(self._waiting)
+
+    @property
+    def free(self) -> int:
+        """Permits that nobody has or is about to take."""
+        return max(0, self.count - self.used - len(self._waiting))
+
+    @property
+    def active(self) -> bool:
+        """Whether a handler runs or waits here. Threads past their timeout do not count: they may
+        last for ever, and nothing is to wait for them."""
+        return self.used > self.stuck or bool(self._waiting)
+
+    @property
+    def all_stuck(self) -> bool:
+        """Whether every permit is held by a thread past its timeout: nothing can run here."""
+        return self.stuck >= self.count
+
+    def hand_over(self, attempts: Sequence[Held]) -> None:
+        """Run these, as soon as there are slots, in this order."""
+        self._waiting.extend(attempts)
+        for _ in attempts:
+            if not self._idle:
+                return
+            self._idle.pop().set()
+
+    def withdraw(self, *, received_by: float) -> list[Held]:
+        """Take back what was received by then and has not started."""
+        withdrawn: list[Held] = []
+        while self._waiting and self._waiting[0].received_at <= received_by:
+            withdrawn.append(self._waiting.popleft())
+        return withdrawn
+
+    def oldest(self) -> float | None:
+        """When the first of those that wait was received; None when nothing waits."""
+        return self._waiting[0].received_at if self._waiting else None
+
+    def close(self) -> None:
+        """From now on nothing is started, and nobody waits for a thread."""
+        self._closing = True
+
+    async def quiet(self) -> None:
+        """Wait until no handler runs; threads past their timeout are not waited for."""
+        while self.used > self.stuck:
+            self._quiet = anyio.Event()
+            await self._quiet.wait()
+
+    async def carry(self) -> None:
+        """One carrier: takes what was handed over and runs it, until it is cancelled.
+
+        Idle carriers wait one by one, the latest is woken first, so that a claim of three wakes
+        three and not all.
+        """
+        while True:
+            if not self._waiting:
+                event = anyio.Event()
+                self._idle.append(event)
+                await event.wait()
+                continue
+            held = self._waiting.popleft()
+            self.used += 1
+            try:
+                await self._run(held)
+            finally:
+                self.used -= 1
+                self._freed()
+
+    async def _run(self, held: Held) -> None:
+        """Run one attempt, or say why not; it always leaves the slots finished."""
+        now = self._clock.monotonic()
+        try:
+            await self._attempt(held, now)
+        except Exception as error:
+            # No handler's doing. The activity is let go: its lease ends, and it runs again.
+            self._report(error)
+            held.finish()
+            self._holdings.let_go(held)
+        if held.threads:
+            await self._outwait_thread(held)
+        if self._ledger.full:
+            await self._ledger.room()
+        await self._yield_turn()
+
+    async def _attempt(self, held: Held, now: float) -> None:
+        if held.elder is not None:
+            await self._outwait_elder(held, held.elder)
+            now = self._clock.monotonic()
+        if held.reason is Stop.CANCELLED:
+            self._ledger.put(held, Cancelled(), 0.0)
+            return
+        if self._closing or held.elder is not None or not self._holdings.startable(held, now):
+            await self._returns.give_back([held])
+            return
+        handler = self._handlers.get(held.attempt.type)
+        if handler is None:
+            self._ledger.put(held, Snoozed(UNKNOWN_TYPE_PAUSE), 0.0)
+            return
+        outcome = await self._runner.run(held, handler)
+        seconds = self._clock.monotonic() - now
+        self._pace.measure(seconds)
+        if not held.finished:
+            self._ledger.put(held, outcome, seconds)
+
+    async def _outwait_elder(self, held: Held, elder: Held) -> None:
+        """Two attempts of one activity never run beside each other here (fault:A4)."""
+        with anyio.move_on_after(self._holdings.lease):
+            await elder.gone()
+            held.elder = None
+
+    async def _outwait_thread(self, held: Held) -> None:
+        """Keep the permit of an attempt that is over until its thread is."""
+        if self._closing:
+            return
+        self.stuck += 1
+        if held.reason is None:
+            self._emit(ThreadOverran(attempt=held.attempt))
+        self._settle_quiet()
+        try:
+            await held.gone()
+        finally:
+            self.stuck -= 1
+
+    async def _yield_turn(self) -> None:
+        """Handlers that never wait would keep everything else from running."""
+        now = self._clock.monotonic()
+        if now - self._turn_began > TURN:
+            await checkpoint()
+            self._turn_began = self._clock.monotonic()
+
+    def _freed(self) -> None:
+        self._settle_quiet()
+        if self.on_free is not None:
+            self.on_free()
+
+    def _settle_quiet(self) -> None:
+        if self.used <= self.stuck:
+            self._quiet.set()

@@ -1,0 +1,349 @@
+"""The small parts of the engine, each by itself."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, copy_context
+from datetime import UTC, datetime, timedelta
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from taskq.engine import EngineOptions, ErrorLog
+from taskq.engine.backoff import Backoff
+from taskq.engine.contact import Contact
+from taskq.engine.isolation import run_isolated
+from taskq.engine.pace import MOST_AHEAD, Pace
+from taskq.engine.record import count_of, event_of
+from taskq.engine.report import KEPT
+from taskq.engine.rollup import Count, Rollup
+from taskq.errors import ConfigurationError
+from taskq.events import BackgroundError
+from taskq.identifiers import new_id
+from taskq.lifecycle import (
+    Crashed,
+    Failed,
+    Interrupted,
+    Outcome,
+    Settlement,
+    Snoozed,
+    Succeeded,
+    Verdict,
+    decide,
+)
+from taskq.model import Attempt, ErrorInfo, Status
+
+GOOD: dict[str, object] = {"name": "n", "host": "h", "pid": 1, "queues": ("q",)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"concurrency": 0}, "concurrency"),
+        ({"threads": 0}, "threads"),
+        ({"reaper_batch": 0}, "reaper_batch"),
+        ({"lease": 0.0}, "lease"),
+        ({"lease": float("inf")}, "lease"),
+        ({"renew_interval": -1.0}, "renew_interval"),
+        ({"renew_interval": 10.1}, "renew_interval"),
+        ({"lease": 20.0}, "renew_interval"),
+        ({"reaper_interval": 0.0}, "reaper_interval"),
+        ({"poll_interval": 0.0}, "poll_interval"),
+        ({"poll_interval": float("nan")}, "poll_interval"),
+        ({"poll_max": 0.5}, "poll_max"),
+        ({"shutdown_grace": -1.0}, "shutdown_grace"),
+        ({"claim_ahead": -1}, "claim_ahead"),
+        ({"queues": ()}, "queues"),
+        ({"types": ()}, "types"),
+        ({"types": ("a",), "catch_all": True}, "catch_all"),
+    ],
+    ids=repr,
+)
+def test_a_wrong_option_is_named_before_anything_starts(
+    wrong: dict[str, object], said: str
+) -> None:
+    """seed:W23, fault:E11."""
+    with pytest.raises(ConfigurationError, match=said):
+        EngineOptions(**GOOD | wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {},
+        {"lease": 1.0, "renew_interval": 1 / 3},
+        {"lease": 0.9, "renew_interval": 0.3},
+        {"shutdown_grace": 0.0},
+        {"claim_ahead": 0},
+    ],
+    ids=repr,
+)
+def test_options_at_their_limits_are_taken(right: dict[str, object]) -> None:
+    EngineOptions(**GOOD | right)  # type: ignore[arg-type]
+
+
+def test_the_types_to_claim_are_those_with_handlers_unless_told_otherwise() -> None:
+    plain = EngineOptions(**GOOD)  # type: ignore[arg-type]
+    some = EngineOptions(**GOOD, types=("b",))  # type: ignore[arg-type]
+    every = EngineOptions(**GOOD, catch_all=True)  # type: ignore[arg-type]
+    assert plain.claimed_types({"b", "a"}) == ("a", "b")
+    assert some.claimed_types({"b", "a"}) == ("b",)
+    assert every.claimed_types({"b", "a"}) is None
+    assert every.claimed_types(()) is None
+
+
+def test_pauses_double_up_to_the_last_and_begin_again_after_a_success() -> None:
+    backoff = Backoff(lambda: 1.0)
+    assert [backoff.pause() for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+    backoff.reset()
+    assert backoff.pause() == 0.1
+
+
+def test_pauses_are_spread_over_their_upper_half() -> None:
+    assert Backoff(lambda: 0.0, first=2.0).pause() == 1.0
+    assert Backoff(lambda: 0.5, first=2.0).pause() == 1.5
+
+
+def test_the_claim_ahead_follows_the_run_times() -> None:
+    """design 7.9: what will start within about a tenth of a second."""
+    pace = Pace(10)
+    assert pace.ahead == 0
+    pace.measure(0.05)
+    assert pace.ahead == 20
+    for _ in range(100):
+        pace.measure(10.0)
+    assert pace.ahead == 0
+    for _ in range(200):
+        pace.measure(0.0)
+    assert pace.ahead == MOST_AHEAD
+
+
+def test_once_something_waited_too_long_nothing_is_ahead_until_a_slot_was_free() -> None:
+    pace = Pace(10)
+    pace.measure(0.01)
+    pace.block()
+    assert pace.ahead == 0
+    pace.measure(0.01)
+    assert pace.ahead == 100
+
+
+def test_a_fixed_claim_ahead_is_what_it_is() -> None:
+    pace = Pace(10, fixed=3)
+    pace.measure(100.0)
+    pace.block()
+    assert pace.ahead == 3
+    assert not pace.adaptive
+
+
+def test_contact_is_unbroken_since_the_first_answer_after_a_break() -> None:
+    contact = Contact(patience=30.0)
+    assert contact.unbroken(5.0) == 0.0
+    for now in (10.0, 20.0, 30.0):
+        contact.answered(now)
+    assert contact.unbroken(35.0) == 25.0
+    contact.failed()
+    assert contact.unbroken(36.0) == 0.0
+    contact.answered(40.0)
+    assert (contact.unbroken(45.0), contact.latest) == (5.0, 40.0)
+
+
+def test_a_long_silence_is_a_break_too() -> None:
+    """fault:E2: the whole machine slept, and everybody is to renew first."""
+    contact = Contact(patience=30.0)
+    contact.answered(0.0)
+    contact.answered(20.0)
+    assert contact.unbroken(60.0) == 0.0
+    contact.answered(60.0)
+    assert contact.unbroken(61.0) == 1.0
+
+
+def error(number: int) -> BackgroundError:
+    """A background error."""
+    return BackgroundError(worker=new_id(), loop=str(number), error=ValueError(number))
+
+
+def test_of_many_errors_the_first_and_the_last_are_kept_and_the_rest_counted() -> None:
+    """seed:W24, D38."""
+    log = ErrorLog()
+    for number in range(1000):
+        log.add(error(number))
+    kept = [int(each.loop) for each in log.kept()]
+    assert kept == [*range(128), *range(872, 1000)]
+    assert (log.total, log.dropped, len(kept)) == (1000, 1000 - KEPT, KEPT)
+
+
+async def test_readers_get_what_is_kept_and_then_what_comes() -> None:
+    log = ErrorLog()
+    log.add(error(0))
+    read: dict[str, list[str]] = {"one": [], "two": []}
+
+    async def reader(name: str) -> None:
+        async for each in log:
+            read[name].append(each.loop)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(reader, "one")
+            group.start_soon(reader, "two")
+            for number in range(1, 5):
+                await anyio.sleep(0.005)
+                log.add(error(number))
+            await anyio.to_thread.run_sync(lambda: log.add(error(5)))
+            log.close()
+    assert read == {"one": list("012345"), "two": list("012345")}
+    assert [each.loop async for each in log] == list("012345")
+
+
+def test_counts_are_summed_by_minute_queue_type_and_outcome() -> None:
+    rollup = Rollup()
+    at = datetime(2030, 1, 1, 12, 0, 59, 999999, tzinfo=UTC)
+    rollup.add(at, [Count("q", "t", "completed", 0.001, 7.0), Count("q", "t", "failed", 0.0, 0.0)])
+    rollup.add(at, [Count("q", "t", "completed", 0.005, 99999.0)])
+    rollup.add(at + timedelta(seconds=1), [Count("q", "t", "crashed", None, None)])
+    number, buckets = rollup.portion()
+    found = {(bucket.minute.minute, bucket.outcome): bucket for bucket in buckets}
+    assert number == 1
+    assert set(found) == {(0, "completed"), (0, "failed"), (1, "crashed")}
+    completed = found[0, "completed"]
+    assert completed.count == 2
+    assert completed.waits == (1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
+    assert completed.runs == (0, 0, 0, 0, 0, 1, 0, 0, 0, 1)
+    assert sum(found[1, "crashed"].waits) == 0
+
+
+def test_a_portion_stays_the_same_until_it_is_acknowledged() -> None:
+    rollup = Rollup()
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    rollup.add(now, [Count("q", "t", "completed", 0.0, 0.0)])
+    first = rollup.portion()
+    rollup.add(now, [Count("q", "t", "completed", 0.0, 0.0)])
+    assert rollup.portion() == first
+    rollup.acknowledge(99)
+    assert rollup.portion() == first
+    rollup.acknowledge(1)
+    number, (bucket,) = rollup.portion()
+    assert (number, bucket.count) == (2, 1)
+    rollup.acknowledge(2)
+    assert rollup.portion() == (3, ())
+
+
+def attempt() -> Attempt:
+    """An attempt."""
+    id, now = new_id(), datetime.now(UTC)
+    return Attempt(
+        id=id,
+        worker=new_id(),
+        claim=1,
+        type="t",
+        queue="q",
+        payload="{}",
+        root_id=id,
+        origin_id=id,
+        created_at=now,
+        ready_at=now,
+    )
+
+
+FAILED = Failed(error=ErrorInfo(type="E", message="m"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "row", "event", "name"),
+    [
+        (Succeeded("1"), Status.COMPLETED, "Completed", "completed"),
+        (FAILED, Status.RETRYING, "Retrying", "retrying"),
+        (FAILED, Status.CANCELLED, "Cancelled", "cancelled"),
+        (Interrupted(), Status.PENDING, "Interrupted", "interrupted"),
+        (Snoozed(1.0), Status.SCHEDULED, "Snoozed", "snoozed"),
+        (Crashed(), Status.PENDING, "Interrupted", "crashed"),
+    ],
+)
+def test_a_settled_transition_has_one_name(
+    outcome: Outcome, row: Status, event: str, name: str
+) -> None:
+    held = attempt()
+    transition = decide(held, outcome)
+    settlement = Settlement(held.id, Verdict.APPLIED, row)
+    assert type(event_of(held, transition, settlement, seconds=1.0)).__name__ == event
+    count = count_of(held, transition, settlement, waited=0.0, ran=1.0)
+    assert count == Count("q", "t", name, 0.0, 1.0)
+
+
+def test_a_repeated_settle_is_named_by_what_it_did_not_by_what_came_after() -> None:
+    """A retry that has been promoted meanwhile is still a retry."""
+    held = attempt()
+    transition = decide(held, FAILED)
+    settlement = Settlement(held.id, Verdict.ALREADY_MINE, Status.PENDING)
+    assert type(event_of(held, transition, settlement, seconds=1.0)).__name__ == "Retrying"
+
+
+variable: ContextVar[str] = ContextVar("variable", default="outside")
+
+
+async def test_an_isolated_coroutine_sees_and_keeps_its_own_context() -> None:
+    context = copy_context()
+
+    async def inner() -> str:
+        variable.set("inside")
+        await anyio.sleep(0.001)
+        assert variable.get() == "inside"
+        return "value"
+
+    assert await run_isolated(context, inner()) == "value"
+    assert variable.get() == "outside"
+    assert context[variable] == "inside"
+
+
+async def test_errors_and_cancellations_pass_into_and_out_of_isolation() -> None:
+    seen: list[str] = []
+
+    async def inner() -> None:
+        try:
+            await anyio.sleep(10)
+        finally:
+            seen.append(variable.get())
+            raise KeyError("mine")
+
+    with anyio.CancelScope() as scope, pytest.raises(KeyError):
+        scope.cancel()
+        await run_isolated(copy_context(), inner())
+    assert seen == ["outside"]
+
+
+async def test_a_task_group_inside_isolation_inherits_its_context() -> None:
+    seen: list[str] = []
+
+    async def child() -> None:
+        await anyio.lowlevel.checkpoint()
+        seen.append(variable.get())
+
+    async def inner() -> None:
+        variable.set("inside")
+        async with anyio.create_task_group() as group:
+            group.start_soon(child)
+
+    await run_isolated(copy_context(), inner())
+    assert seen == ["inside"]
+
+
+def test_an_isolated_coroutine_that_is_thrown_away_is_closed() -> None:
+    seen: list[str] = []
+
+    async def forever() -> None:
+        try:
+            while True:
+                await _Once()
+        finally:
+            seen.append("closed")
+
+    class _Once:
+        def __await__(self) -> object:
+            yield
+
+    async def outer() -> None:
+        await run_isolated(copy_context(), forever())
+
+    coroutine = outer()
+    coroutine.send(None)
+    coroutine.close()
+    assert seen == ["closed"]
