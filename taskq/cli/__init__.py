@@ -1,0 +1,62 @@
+"""The command line. ``main`` is the ``taskq`` script and ``python -m taskq``.
+
+Messages go to stderr, data to stdout. Exit codes: 0; 1 when something did not succeed; 2 for wrong
+use. Nothing heavy (rich, a database driver) is imported before a command needs it.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import click
+
+from taskq.cli.command import Command, Commands
+from taskq.cli.demo import demo_command
+from taskq.cli.doctor import doctor_command
+from taskq.cli.inspect import list_command, show_command, status_command, workers_command
+from taskq.cli.operate import cancel_command, enqueue_command, retry_command
+from taskq.cli.output import emit, flush
+from taskq.cli.worker import worker_command
+from taskq.version import VERSION
+
+
+@click.group("taskq", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def commands() -> None:
+    """A durable task queue: run workers, enqueue, look and steer.
+
+    An app is written module:attribute, for example app:taskq; TASKQ_APP names it once for all.
+    """
+
+
+@click.command("version", cls=Command)
+def version_command() -> None:
+    """Print the version."""
+    emit(VERSION)
+
+
+for _command in (
+    worker_command,
+    enqueue_command,
+    status_command,
+    list_command,
+    show_command,
+    workers_command,
+    retry_command,
+    cancel_command,
+    demo_command,
+    doctor_command,
+    version_command,
+):
+    commands.add_command(_command)
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        commands(prog_name="taskq")
+    finally:
+        flush()

@@ -1,0 +1,322 @@
+"""``taskq status``, ``list``, ``show`` and ``workers``: what is in a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import cast
+from uuid import UUID
+
+import click
+import msgspec
+
+from taskq.cli.command import Command
+from taskq.cli.failure import NotDone
+from taskq.cli.output import emit, emit_json, emit_pairs, emit_table, say
+from taskq.cli.target import identified, opened, target_options
+from taskq.cli.text import (
+    duration,
+    instant,
+    moment,
+    printable_lines,
+    shortened,
+    stored_json,
+)
+from taskq.model import Priority, Status
+from taskq.snapshot import (
+    ActivityInfo,
+    ActivityPage,
+    Filter,
+    Page,
+    Stats,
+    TimelineEntry,
+    UnservedType,
+    WorkerInfo,
+)
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command("status", cls=Command)
+@target_options
+@click.option("-q", "--queue", "queues", multiple=True, help="Count this queue only; repeatable.")
+@_JSON
+def status_command(
+    database: str | None, app: str | None, queues: tuple[str, ...], as_json: bool
+) -> None:
+    """Count activities by status, queue and priority."""
+    with opened(database, app) as found:
+        store = found.client.store
+        stats = found.client.call_sync(store.stats, queues)
+        unserved = found.client.call_sync(store.unserved)
+        location = store.location
+    if as_json:
+        emit_json({"database": location, **stats_fields(stats), "unserved": unserved})
+        return
+    _emit_stats(location, stats, unserved)
+
+
+@click.command("list", cls=Command)
+@target_options
+@click.option(
+    "-s",
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice([status.value for status in Status]),
+    help="Only this status; repeatable.",
+)
+@click.option("-q", "--queue", "queues", multiple=True, help="Only this queue; repeatable.")
+@click.option(
+    "-t", "--type", "types", multiple=True, help="Only this type, or prefix*; repeatable."
+)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most."
+)
+@click.option("--before", type=click.UUID, help="Only older ones than this id: the next page.")
+@_JSON
+def list_command(
+    database: str | None,
+    app: str | None,
+    statuses: tuple[str, ...],
+    queues: tuple[str, ...],
+    types: tuple[str, ...],
+    limit: int,
+    before: UUID | None,
+    as_json: bool,
+) -> None:
+    """List activities, newest first."""
+    wanted = Filter(
+        statuses=tuple(Status(status) for status in statuses), queues=queues, types=types
+    )
+    with opened(database, app) as found:
+        page = found.client.call_sync(
+            found.client.store.list, wanted, Page(limit=limit, before=before)
+        )
+    if as_json:
+        emit_json({"items": [activity_fields(item) for item in page.items], "next": page.next})
+        return
+    _emit_page(page)
+
+
+@click.command("show", cls=Command)
+@click.argument("id")
+@target_options
+@_JSON
+def show_command(id: str, database: str | None, app: str | None, as_json: bool) -> None:
+    """Show one activity and what happened to it.
+
+    ID may be the first eight digits or more, where no other begins so.
+    """
+    with opened(database, app) as found:
+        identity = identified(found, id)
+        info = found.client.call_sync(found.client.store.get, [identity]).get(identity)
+        timeline = found.client.call_sync(found.client.store.timeline, identity)
+    if info is None:
+        raise NotDone(f"there is no activity {identity}")
+    if as_json:
+        emit_json({**activity_fields(info), "timeline": timeline})
+        return
+    _emit_activity(info, timeline)
+
+
+@click.command("workers", cls=Command)
+@target_options
+@_JSON
+def workers_command(database: str | None, app: str | None, as_json: bool) -> None:
+    """List live workers: those that were heard of within a minute."""
+    with opened(database, app) as found:
+        workers = found.client.call_sync(found.client.store.workers)
+    if as_json:
+        emit_json(workers)
+        return
+    if not workers:
+        say("no live worker")
+        return
+    emit_table(_WORKER_COLUMNS, [_worker_row(worker, found.clock.now()) for worker in workers])
+
+
+def stats_fields(stats: Stats) -> dict[str, object]:
+    """Counts as JSON: keys are the names of statuses and priorities."""
+    return {
+        **msgspec.structs.asdict(stats),
+        "by_status": {status.value: count for status, count in stats.by_status.items()},
+        "by_priority": {level.name: count for level, count in stats.by_priority.items()},
+    }
+
+
+def activity_fields(info: ActivityInfo) -> dict[str, object]:
+    """A snapshot as JSON: arguments and result as they are stored, the priority by name."""
+    return {
+        **msgspec.structs.asdict(info),
+        "priority": info.priority.name,
+        "payload": stored_json(info.payload),
+        "result": stored_json(info.result),
+    }
+
+
+def attempts(info: ActivityInfo) -> int:
+    """How many attempts have begun."""
+    if info.status.terminal:
+        if info.started_at is None:
+            return 0
+        return info.error.attempts if info.error else info.retry_count + info.crash_count + 1
+    running = 1 if info.status is Status.PROCESSING else 0
+    return info.retry_count + info.crash_count + running
+
+
+def outcome(info: ActivityInfo, limit: int) -> str:
+    """The result as JSON or the error, on one line."""
+    if info.status is Status.COMPLETED:
+        return shortened(info.result or "null", limit)
+    if info.error is None:
+        return ""
+    return shortened(f"{info.error.type}: {info.error.message}", limit)
+
+
+def _emit_stats(location: str, stats: Stats, unserved: Sequence[UnservedType]) -> None:
+    emit_pairs(
+        [
+            ("database", location),
+            ("workers", f"{stats.workers} live, {stats.slots_used} of {stats.slots} slots used"),
+            ("oldest pending", duration(stats.oldest_pending)),
+        ]
+    )
+    emit("")
+    emit_table(
+        ("status", "activities"),
+        [
+            (status.value, f"{count}{'+' if stats.capped(status) else ''}")
+            for status, count in stats.by_status.items()
+        ],
+    )
+    queues = sorted(stats.by_queue.items())
+    if queues:
+        emit("")
+        emit_table(("queue", "not ended"), [(queue, str(count)) for queue, count in queues])
+    levels = [level for level in reversed(Priority) if stats.by_priority.get(level)]
+    if levels:
+        emit("")
+        rows = [(level.name, str(stats.by_priority[level])) for level in levels]
+        emit_table(("priority", "pending"), rows)
+    for gap in unserved:
+        say(f"no live worker serves {gap.type!r} on queue {gap.queue!r}: {gap.waiting} waiting")
+
+
+_ACTIVITY_COLUMNS = (
+    "id",
+    "type",
+    "queue",
+    "status",
+    "priority",
+    "attempts",
+    "created",
+    "outcome",
+)
+
+
+def _emit_page(page: ActivityPage) -> None:
+    if not page.items:
+        say("no activity matches")
+        return
+    emit_table(_ACTIVITY_COLUMNS, [_activity_row(item) for item in page.items])
+    if page.next is not None:
+        say(f"there are more: --before {page.next}")
+
+
+def _activity_row(info: ActivityInfo) -> tuple[str, ...]:
+    return (
+        str(info.id),
+        info.type,
+        info.queue,
+        info.status.value,
+        info.priority.name,
+        str(attempts(info)),
+        moment(info.created_at),
+        outcome(info, 60),
+    )
+
+
+_WORKER_COLUMNS = ("name", "id", "host", "pid", "state", "slots", "queues", "types", "seen")
+
+
+def _worker_row(worker: WorkerInfo, now: datetime) -> tuple[str, ...]:
+    stuck = f", {worker.threads_stuck} stuck" if worker.threads_stuck else ""
+    return (
+        worker.name,
+        str(worker.id),
+        worker.host,
+        str(worker.pid),
+        worker.state,
+        f"{worker.slots_used}/{worker.concurrency}{stuck}",
+        ",".join(worker.queues),
+        ",".join(worker.types) or "*",
+        f"{duration((now - worker.seen_at).total_seconds())} ago",
+    )
+
+
+def _emit_activity(info: ActivityInfo, timeline: Sequence[TimelineEntry]) -> None:
+    emit_pairs(_details(info))
+    if info.error is not None and info.error.traceback:
+        emit("")
+        emit(printable_lines(info.error.traceback.rstrip("\n")))
+    emit("")
+    emit_table(("at", "what", "attempt", "detail"), [_timeline_row(entry) for entry in timeline])
+
+
+def _details(info: ActivityInfo) -> list[tuple[str, str]]:
+    """What is known, and what differs from the usual."""
+    retries = "unlimited" if info.max_retries is None else info.max_retries
+    timeout = "no timeout" if info.timeout is None else f"timeout {duration(info.timeout)}"
+    pairs: list[tuple[str, object]] = [
+        ("id", info.id),
+        ("type", info.type),
+        ("status", info.status.value),
+        ("queue", f"{info.queue}, priority {info.priority.name}"),
+        ("attempts", attempts(info)),
+        ("retries", f"{info.retry_count} of {retries}"),
+        ("crashes", f"{info.crash_count} of {info.max_crashes}"),
+        ("limits", timeout),
+        ("created", instant(info.created_at)),
+        ("ready", instant(info.ready_at)),
+        ("started", info.started_at and instant(info.started_at)),
+        ("finished", info.finished_at and instant(info.finished_at)),
+        ("lease until", info.lease_until and instant(info.lease_until)),
+        ("cancel asked", info.cancel_requested_at and instant(info.cancel_requested_at)),
+        ("worker", info.worker),
+        ("parent", info.parent_id),
+        ("root", None if info.root_id == info.id else info.root_id),
+        ("key", info.idempotency_key),
+        ("source", info.source),
+        ("correlation", info.correlation_id),
+        ("user", info.user_id),
+        ("tags", ", ".join(f"{key}={value}" for key, value in info.tags.items())),
+        ("arguments", _cut(info.payload)),
+        ("result", info.result and _cut(info.result)),
+        ("error", info.error and f"{info.error.type}: {info.error.message}"),
+    ]
+    return [(name, str(value)) for name, value in pairs if value is not None and value != ""]
+
+
+def _cut(text: str) -> str:
+    short = shortened(text, 2000)
+    return short if not short.endswith("…") else f"{short} (--json shows all)"
+
+
+def _timeline_row(entry: TimelineEntry) -> tuple[str, ...]:
+    attempt = "" if entry.attempt is None else str(entry.attempt)
+    return instant(entry.at), entry.kind, attempt, shortened(_detail(entry), 100)
+
+
+def _detail(entry: TimelineEntry) -> str:
+    """What an event says, without the traceback."""
+    parts: list[str] = []
+    for name, value in entry.detail.items():
+        if name == "error" and isinstance(value, dict):
+            error = cast("Mapping[str, object]", value)
+            parts.append(f"{error.get('type')}: {error.get('message')}")
+        elif name == "delay" and isinstance(value, (int, float)):
+            parts.append(f"again in {duration(value)}")
+        else:
+            parts.append(f"{name} {value}")
+    return ", ".join(parts)

@@ -1,0 +1,243 @@
+"""``taskq enqueue``, ``retry`` and ``cancel``: what changes something."""
+
+from __future__ import annotations
+
+import getpass
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, cast
+from uuid import UUID
+
+import click
+
+from taskq.app import TaskQ
+from taskq.cli.command import Command
+from taskq.cli.failure import NotDone, Refused
+from taskq.cli.loading import chosen, load_app
+from taskq.cli.output import emit, say
+from taskq.cli.target import identified, opened, target_options
+from taskq.cli.text import ascii_json, printable
+from taskq.errors import ResultTimeout, SerializationError
+from taskq.lifecycle import RETRYABLE_BY_OPERATOR
+from taskq.model import OnDuplicate, Priority, Status
+from taskq.options import CallArguments
+from taskq.settings import NAME
+from taskq.task import Task
+
+
+def _priority(_: click.Context, __: click.Parameter, value: str | None) -> Priority | None:
+    """A priority by name, in any case, or by number."""
+    if value is None:
+        return None
+    for level in Priority:
+        if value.upper() in (level.name, str(level.value)):
+            return level
+    names = ", ".join(f"{level.name} ({level.value})" for level in Priority)
+    raise click.BadParameter(f"{value!r} is not one of {names}")
+
+
+def _moment(_: click.Context, __: click.Parameter, value: str | None) -> datetime | None:
+    """An ISO 8601 time; whether it has a time zone is checked where it is used."""
+    try:
+        return None if value is None else datetime.fromisoformat(value)
+    except ValueError:
+        example = "2026-12-31T18:00:00+01:00"
+        raise click.BadParameter(f"{value!r} is not a time such as {example}") from None
+
+
+def _tags(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """``name=value`` texts as a mapping."""
+    tags: dict[str, str] = {}
+    for value in values:
+        name, equals, content = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not name=value")
+        tags[name] = content
+    return tags
+
+
+@click.command("enqueue", cls=Command)
+@click.argument("words", nargs=-1, required=True, metavar="[APP] NAME [JSON]")
+@click.option("-A", "--app", metavar="APP", help="The app, instead of the first argument.")
+@click.option("-q", "--queue", help="Put it on this queue.")
+@click.option("-p", "--priority", callback=_priority, help="LOW, NORMAL, HIGH, CRITICAL or 1-4.")
+@click.option("--delay", type=float, metavar="SECONDS", help="Run it this much later.")
+@click.option("--at", "run_at", callback=_moment, help="Run it at this time, with its time zone.")
+@click.option("--key", "idempotency_key", help="The idempotency key.")
+@click.option(
+    "--on-duplicate",
+    type=click.Choice([choice.value for choice in OnDuplicate]),
+    help="What a key that is taken gives.  [default: return_existing]",
+)
+@click.option("--max-retries", type=int, help="Retries after the first run.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Running time of one attempt.")
+@click.option(
+    "--tag", "tags", callback=_tags, multiple=True, metavar="NAME=VALUE", help="Repeatable."
+)
+@click.option("--source", help="Where the call comes from.")
+@click.option("--correlation-id", help="Joins the activities of one workflow.")
+@click.option("--user-id", help="The user on whose behalf it runs.")
+@click.option(
+    "--wait",
+    type=float,
+    is_flag=False,
+    flag_value="inf",
+    metavar="[SECONDS]",
+    help="Wait for the result and print it as JSON.",
+)
+def enqueue_command(
+    words: tuple[str, ...],
+    app: str | None,
+    wait: float | None,
+    tags: dict[str, str],
+    **options: Any,
+) -> None:
+    """Store a call of the task NAME of the app, and print its id.
+
+    JSON is one object of named arguments, checked against the task's signature; "-" reads it from
+    stdin. With --wait the result is printed instead; exit code 1 when there is none.
+    """
+    if wait is not None and not wait >= 0:
+        raise Refused(f"--wait takes seconds of at least 0, not {wait}")
+    place, name, payload = arguments(words, named=bool(chosen(None, app)))
+    found = load_app(chosen(place, app))
+    try:
+        given = {key: value for key, value in options.items() if value is not None}
+        if tags:
+            given["tags"] = tags
+        id = _enqueued(found, name, _read(payload), given)
+        if wait is None:
+            emit(str(id))
+            return
+        say(str(id))
+        _emit_result(found, id, None if math.isinf(wait) else wait)
+    finally:
+        found.close()
+
+
+def arguments(words: Sequence[str], *, named: bool) -> tuple[str | None, str, str]:
+    """App, task and payload out of ``[APP] NAME [JSON]``. ``named``: the app is known already.
+
+    What cannot be a task name is the payload. Refused when too much or too little is given.
+    """
+    rest = list(words)
+    payload = rest.pop() if len(rest) == 3 or (len(rest) > 1 and not NAME.match(rest[-1])) else "{}"
+    if len(rest) > 2:
+        raise Refused(f"too many arguments: [APP] NAME [JSON], not {' '.join(words)!r}")
+    if len(rest) == 2:
+        return rest[0], rest[1], payload
+    if not named:
+        raise Refused(
+            "an app and a task are needed: taskq enqueue app:taskq NAME [JSON]; the app may also"
+            " be named by -A/--app or TASKQ_APP"
+        )
+    return None, rest[0], payload
+
+
+@click.command("retry", cls=Command)
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@target_options
+@click.option("--reason", default="", help="Why; kept with each activity.")
+def retry_command(ids: tuple[str, ...], database: str | None, app: str | None, reason: str) -> None:
+    """Send ended activities round again, with fresh budgets."""
+    with opened(database, app) as found:
+        wanted = [identified(found, id) for id in ids]
+        before = found.client.call_sync(_retry, found, wanted, reason)
+    _answer(wanted, before, _retried)
+
+
+@click.command("cancel", cls=Command)
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@target_options
+def cancel_command(ids: tuple[str, ...], database: str | None, app: str | None) -> None:
+    """Cancel activities: at once what waits, by request what runs."""
+    with opened(database, app) as found:
+        wanted = [identified(found, id) for id in ids]
+        before = found.client.call_sync(found.client.store.cancel, wanted)
+    _answer(wanted, before, _cancelled)
+
+
+async def _retry(found: TaskQ, ids: Sequence[UUID], reason: str) -> Mapping[UUID, Status]:
+    return await found.client.store.retry(ids, actor=_actor(), reason=reason)
+
+
+def _actor() -> str:
+    """Who did it, for the record."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (OSError, KeyError, ImportError):
+        return "cli"
+
+
+def _retried(status: Status) -> tuple[bool, str]:
+    if status in RETRYABLE_BY_OPERATOR:
+        return True, f"pending (was {status})"
+    ended = ", ".join(sorted(RETRYABLE_BY_OPERATOR))
+    return False, f"left as it is: {status}, and only these are retried: {ended}"
+
+
+def _cancelled(status: Status) -> tuple[bool, str]:
+    if status.terminal:
+        return False, f"left as it is: it had ended {status}"
+    if status is Status.PROCESSING:
+        return True, "cancel requested (it is running)"
+    return True, f"cancelled (was {status})"
+
+
+def _answer(
+    ids: Sequence[UUID],
+    before: Mapping[UUID, Status],
+    judged: Callable[[Status], tuple[bool, str]],
+) -> None:
+    """A line for each id; exit code 1 when any did not succeed."""
+    succeeded = True
+    for id in dict.fromkeys(ids):
+        done, text = judged(before[id]) if id in before else (False, "there is no such activity")
+        succeeded &= done
+        emit(f"{id}  {text}")
+    if not succeeded:
+        raise click.exceptions.Exit(1)
+
+
+def _enqueued(found: TaskQ, name: str, payload: str, options: Mapping[str, Any]) -> UUID:
+    task = _task(found, name)
+    try:
+        activity = task.options(**cast("CallArguments", options)).build_json(payload)
+    except (SerializationError, ValueError) as error:
+        raise Refused(f"{name}: {error}" if name not in str(error) else str(error)) from error
+    return found.enqueue([activity])[0].id
+
+
+def _task(found: TaskQ, name: str) -> Task[..., Any]:
+    task = found.tasks.get(name)
+    if task is not None:
+        return task
+    if not found.tasks:
+        raise Refused("this app has no activities")
+    close = get_close_matches(name, found.tasks, n=1)
+    guess = f"did you mean {close[0]!r}? " if close else ""
+    raise Refused(
+        f"no task of this app is named {name!r}; {guess}there are: {', '.join(sorted(found.tasks))}"
+    )
+
+
+def _read(payload: str) -> str:
+    """The payload itself, or stdin for ``-``."""
+    return sys.stdin.read() if payload == "-" else payload
+
+
+def _emit_result(found: TaskQ, id: UUID, timeout: float | None) -> None:
+    try:
+        ended = found.client.wait_sync(id, timeout)
+    except ResultTimeout as error:
+        raise NotDone(str(error)) from error
+    if ended is None:
+        raise NotDone(f"there is no activity {id}: it was deleted meanwhile")
+    if ended.status is not Status.COMPLETED:
+        known = ended.error
+        said = "" if known is None else f": {known.type}: {known.message}"
+        raise NotDone(printable(f"activity {id} ended {ended.status}{said}"))
+    emit(ascii_json(ended.result or "null"))

@@ -1,0 +1,83 @@
+"""How signals stop a worker: gracefully, then now, then at once.
+
+The handlers are plain ones and run in the main thread between two bytecodes, also while a handler
+of the user blocks the event loop, where a signal receiver on the loop would not be reached
+(bug:B93). They only ring a doorbell, which takes no lock, and arm a timer of the interpreter that
+ends the process even when its main thread never comes back (fault:D15). Nothing else in taskq
+installs signal handlers.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+from types import FrameType
+
+from taskq.bridge import Doorbell
+from taskq.cli.output import say
+from taskq.engine import Engine
+from taskq.events import Event, Interrupted, WorkerStopped
+
+MARGIN = 3.0
+"""Seconds beyond the grace in which everything is written and the process has ended."""
+
+NOW = 2.0
+"""Seconds from the second signal to the end of the process, at the most."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopping:
+    """The signals received so far, and what they ask of the engine.
+
+    As a listener it also sees what was not over in time: ``cut`` says whether a second signal cut a
+    handler's grace short (a handler put back when its grace is over is a clean stop), ``stuck``
+    counts threads past their timeout when the worker had stopped.
+    """
+
+    def __init__(self, engine: Engine, grace: float) -> None:
+        self._engine = engine
+        self._grace = grace
+        self._received = 0
+        self._told = 0
+        self._bell = Doorbell()
+        self.cut = False
+        self.stuck = 0
+
+    def on_event(self, event: Event) -> None:
+        """Note what was not over in time."""
+        if isinstance(event, Interrupted):
+            self.cut = self.cut or self._received > 1
+        elif isinstance(event, WorkerStopped):
+            self.stuck = self._engine.health().threads_stuck
+
+    async def watch(self) -> None:
+        """Tell the engine about each signal, until cancelled."""
+        while True:
+            await self._bell.wait()
+            self._bell.clear()
+            while self._told < self._received:
+                self._told += 1
+                self._tell(self._told)
+
+    def _tell(self, count: int) -> None:
+        if count == 1:
+            self._engine.stop(self._grace)
+            say(f"stopping: handlers have {self._grace:g} s; a second signal stops them now")
+        else:
+            self._engine.stop(0)
+            say("stopping now")
+
+    def listen(self) -> None:
+        """Take SIGINT and SIGTERM from here on, until the process ends; in the main thread only."""
+        for number in _SIGNALS:
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        self._received += 1
+        if self._received > 2:
+            os._exit(1)
+        seconds = self._grace + MARGIN if self._received == 1 else NOW
+        faulthandler.dump_traceback_later(seconds, exit=True, file=2)
+        self._bell.ring()

@@ -1,0 +1,86 @@
+"""The database that a command looks at: by URL, by app, by environment, or the default one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
+
+import click
+
+from taskq.app import TaskQ
+from taskq.cli.failure import NotDone, Refused
+from taskq.cli.loading import chosen, load_app
+from taskq.snapshot import Filter, Page
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_SHORTEST = 8
+
+
+def target_options(function: F) -> F:
+    """Adds ``--database`` and ``-A/--app``."""
+    app = click.option("-A", "--app", metavar="APP", help="Look where this app keeps activities.")
+    url = click.option("--database", metavar="URL", help="Look at this database.")
+    return url(app(function))
+
+
+@contextmanager
+def opened(database: str | None, app: str | None) -> Generator[TaskQ]:
+    """The app to read through, closed afterwards; ``TASKQ_APP`` and ``TASKQ_DATABASE_URL`` count.
+
+    Refused for a store that other processes cannot see; NotDone for a file that is not there, which
+    a look must not create.
+    """
+    found = target(database, app)
+    store = found.client.store
+    if not store.capabilities.shared:
+        raise Refused(f"{store.location} lives inside one process: nothing can be seen from here")
+    if missing(store.location):
+        raise NotDone(
+            f"there is no database at {store.location}: go to the folder where the app runs, or"
+            " name it by --database or -A/--app"
+        )
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def target(database: str | None, app: str | None) -> TaskQ:
+    """What ``--database`` and ``-A/--app`` or the environment name. Refused when both are given."""
+    if database is not None and app is not None:
+        raise Refused("--database and -A/--app exclude each other")
+    if database is not None:
+        return TaskQ(database)
+    named = chosen(None, app)
+    return TaskQ() if named is None else load_app(named)
+
+
+def missing(location: str) -> bool:
+    """Whether a store's location is a file that does not exist."""
+    path = Path(location)
+    return path.is_absolute() and not path.exists()
+
+
+def identified(app: TaskQ, text: str) -> UUID:
+    """The activity that a whole id, or its first eight hexadecimal digits or more, means.
+
+    Refused for a text that cannot be one, NotDone when none or several begin so.
+    """
+    digits = text.strip().lower().replace("-", "")
+    if not _SHORTEST <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
+        raise Refused(f"{text!r} is no activity id, nor the first {_SHORTEST} digits of one")
+    if len(digits) == 32:
+        return UUID(digits)
+    last = int(digits.ljust(32, "f"), 16)
+    page = Page(limit=2, before=UUID(int=last + 1) if last + 1 < 1 << 128 else None)
+    items = app.client.call_sync(app.client.store.list, Filter(), page).items
+    ids = [item.id for item in items if item.id.hex.startswith(digits)]
+    if not ids:
+        raise NotDone(f"no activity's id begins with {text}")
+    if len(ids) > 1:
+        raise NotDone(f"several activities' ids begin with {text}: give more digits")
+    return ids[0]

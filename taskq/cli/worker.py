@@ -1,0 +1,232 @@
+"""``taskq worker``: one worker in this process, until a signal stops it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypedDict, Unpack
+
+import anyio
+import click
+from msgspec import Struct
+
+from taskq.app import TaskQ
+from taskq.assembly import WorkerArguments, engine_for, run_engine
+from taskq.cli.banner import banner
+from taskq.cli.command import Command
+from taskq.cli.failure import Refused
+from taskq.cli.health import health_endpoint
+from taskq.cli.loading import chosen, load_app
+from taskq.cli.output import endure, flush, say
+from taskq.cli.reload import SourceWatch, run_again
+from taskq.cli.stopping import Stopping
+from taskq.engine import Engine
+from taskq.errors import ConfigurationError
+from taskq.logs import LoggingListener, configure
+
+AsyncBackend = Literal["asyncio", "trio"]
+
+
+class Flags(TypedDict):
+    """The flags that are a worker's options."""
+
+    queues: tuple[str, ...]
+    types: tuple[str, ...]
+    concurrency: int | None
+    threads: int | None
+    burst: bool
+    shutdown_grace: float | None
+    name: str | None
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """How to run a worker, beyond its options."""
+
+    backend: AsyncBackend
+    log_format: Literal["text", "json"]
+    health_port: int | None
+    sources: SourceWatch | None
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """How a worker ended: by an error, with handlers cut off, with threads that have not ended, or
+    because a source file changed."""
+
+    failure: Exception | None
+    cut: bool
+    stuck: int
+    changed: bool
+
+
+@click.command("worker", cls=Command)
+@click.argument("app", required=False)
+@click.option("-A", "--app", "app_option", metavar="APP", help="The app, instead of the argument.")
+@click.option("-q", "--queues", multiple=True, metavar="A,B", help="Serve only these queues.")
+@click.option(
+    "-t", "--types", multiple=True, metavar="A,B", help='Run only these types; "*": claim all.'
+)
+@click.option("-c", "--concurrency", type=int, help="Attempts at once.  [default: 10]")
+@click.option("--threads", type=int, help="Of these in threads.  [default: as many]")
+@click.option(
+    "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
+    show_default=True, help="The event loop.",
+)  # fmt: skip
+@click.option("-b", "--burst", is_flag=True, help="End when nothing is left to do.")
+@click.option("-r", "--reload", is_flag=True, help="Start again when a Python file here changes.")
+@click.option(
+    "-l", "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    default="info", show_default=True, help="What to log, to stderr.",
+)  # fmt: skip
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="How to log.",
+)  # fmt: skip
+@click.option(
+    "--shutdown-grace", type=float, metavar="SECONDS",
+    help="How long handlers may go on after a stop.  [default: 30]",
+)  # fmt: skip
+@click.option("-n", "--name", help="Its name.  [default: host and process id]")
+@click.option(
+    "--health-port", type=click.IntRange(0, 65535), metavar="PORT",
+    help="Answer GET /health on 127.0.0.1; 0 chooses a port.",
+)  # fmt: skip
+def worker_command(
+    app: str | None,
+    app_option: str | None,
+    backend: AsyncBackend,
+    reload: bool,
+    log_level: str,
+    log_format: Literal["text", "json"],
+    health_port: int | None,
+    **flags: Unpack[Flags],
+) -> None:
+    """Run activities of APP, written module:attribute, for example app:taskq.
+
+    TASKQ_APP names the app where nothing else does. The first SIGINT or SIGTERM stops it
+    gracefully, a second one now, a third at once. Exit code 1 when a handler had to be stopped.
+    """
+    if backend == "trio" and find_spec("trio") is None:
+        raise Refused('--async-backend trio needs trio: pip install "taskq-anyio[trio]"')
+    sources = SourceWatch(Path.cwd()) if reload else None
+    endure()
+    configure(log_level, log_format)
+    run = Run(backend=backend, log_format=log_format, health_port=health_port, sources=sources)
+    try:
+        found = load_app(chosen(app, app_option))
+        engine = engine_for(found, worker_arguments(flags))
+    except (click.ClickException, ConfigurationError) as error:
+        if sources is None:
+            raise
+        say(f"Error: {error}")
+        sources.wait()
+        run_again()
+        return
+    ending = _run(found, engine, run)
+    if ending.changed:
+        run_again()
+    _leave(ending)
+
+
+def worker_arguments(flags: Flags) -> WorkerArguments:
+    """The flags that were given, as keywords of ``taskq.worker``. Refused for an empty name."""
+    arguments = WorkerArguments(burst=flags["burst"])
+    if flags["queues"]:
+        arguments["queues"] = _names("--queues", flags["queues"])
+    if flags["types"]:
+        types = _names("--types", flags["types"])
+        if "*" in types and len(types) > 1:
+            raise Refused('--types "*" is every type: it stands alone')
+        arguments["types"] = "*" if types == ["*"] else types
+    if flags["concurrency"] is not None:
+        arguments["concurrency"] = flags["concurrency"]
+    if flags["threads"] is not None:
+        arguments["threads"] = flags["threads"]
+    if flags["shutdown_grace"] is not None:
+        arguments["shutdown_grace"] = flags["shutdown_grace"]
+    if flags["name"] is not None:
+        arguments["name"] = flags["name"]
+    return arguments
+
+
+def _names(flag: str, values: tuple[str, ...]) -> list[str]:
+    names = [name.strip() for value in values for name in value.split(",")]
+    if not all(names):
+        raise Refused(f"{flag} takes names with commas between them, not {','.join(values)!r}")
+    return names
+
+
+def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:
+    """Run the worker's event loop until the worker has stopped."""
+    stopping = Stopping(engine, engine.options.shutdown_grace)
+    found.publisher.add(LoggingListener())
+    found.publisher.add(stopping)
+    stopping.listen()
+    return anyio.run(
+        partial(_serve, found, engine, run, stopping),
+        backend=run.backend,
+        backend_options=backend_options(run.backend),
+    )
+
+
+def backend_options(backend: AsyncBackend) -> dict[str, object]:
+    """uvloop where it is installed."""
+    return {"use_uvloop": True} if backend == "asyncio" and find_spec("uvloop") else {}
+
+
+async def _serve(found: TaskQ, engine: Engine, run: Run, stopping: Stopping) -> Ending:
+    """The worker, and what goes with it until it has stopped."""
+    failure: Exception | None = None
+    endpoint = None
+    if run.health_port is not None:
+        endpoint = await health_endpoint(run.health_port, engine.health)
+    say(banner(found, engine, run.backend, endpoint, as_json=run.log_format == "json"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(stopping.watch)
+        if endpoint is not None:
+            group.start_soon(endpoint.serve)
+        if run.sources is not None:
+            group.start_soon(run.sources.stop_at_change, engine)
+        try:
+            await run_engine(found, engine)
+        except Exception as error:
+            failure = error
+        group.cancel_scope.cancel()
+    await found.aclose()
+    return Ending(
+        failure=failure,
+        cut=stopping.cut,
+        stuck=stopping.stuck,
+        changed=run.sources is not None and run.sources.seen,
+    )
+
+
+def _leave(ending: Ending) -> None:
+    """End the command: by an error, by exit code 1 when something was cut off, else well.
+
+    A thread that does not end would keep the interpreter: it is left behind (fault:D15).
+    """
+    if ending.failure is not None:
+        raise ending.failure
+    if lingering := _lingering():
+        say(f"sync handlers still run in {lingering} threads: leaving them")
+        flush()
+        os._exit(1)
+    if ending.cut or ending.stuck:
+        raise click.exceptions.Exit(1)
+
+
+def _lingering() -> int:
+    """How many threads are still in a handler that would hold the interpreter. Idle ones are
+    given a moment to end."""
+    threads = [
+        thread
+        for thread in threading.enumerate()
+        if thread.name.startswith("AnyIO worker") and not thread.daemon
+    ]
+    for thread in threads:
+        thread.join(0.5 / len(threads))
+    return sum(thread.is_alive() for thread in threads)

@@ -1,0 +1,118 @@
+"""``taskq demo``."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from taskq.cli.demo import Expected, complaints
+from taskq.cli.demo_app import build
+
+
+def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "taskq", "demo", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"TMPDIR": str(folder), "TASKQ_DATABASE_URL": "sqlite:////no/such/place.db"},
+    )
+
+
+def test_the_demo_ends_well_and_shows_results_and_keep_keeps_its_database(tmp_path: Path) -> None:
+    done = demo(tmp_path, "--keep")
+    assert (done.returncode, done.stderr) == (0, "")
+    for text in (
+        "hello Ada",
+        "sunny in Bergen, at attempt 3",
+        "dead_letter",
+        "doomed:on_dead_letter",
+        "remembered to water the plants",
+        "charged order 42",
+        "all 17 activities ended as they should",
+    ):
+        assert text in done.stdout
+    (folder,) = tmp_path.iterdir()
+    assert (folder / "demo.db").exists() and str(folder) in done.stdout
+
+
+def test_the_demo_runs_on_trio_and_leaves_nothing(tmp_path: Path) -> None:
+    done = demo(tmp_path, "--async-backend", "trio")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_demo_that_is_stopped_or_killed_takes_its_worker_along(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "taskq", "demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={"TMPDIR": str(tmp_path)},
+    )
+    assert process.stdout is not None
+    worker = 0
+    with process.stdout:
+        for line in process.stdout:
+            if found := re.search(r"process (\d+)", line):
+                worker = int(found[1])
+            if "completed" in line:
+                process.send_signal(number)
+                break
+        process.stdout.read()
+    if number is signal.SIGTERM:
+        assert process.wait(20) == 1
+        assert list(tmp_path.iterdir()) == []
+    else:
+        process.wait(20)
+    wait_until_gone(worker)
+
+
+def wait_until_gone(pid: int) -> None:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"process {pid} is still there")
+
+
+def test_what_did_not_end_as_it_should_is_said(tmp_path: Path) -> None:
+    app = build(f"sqlite:///{tmp_path / 'x.db'}")
+    try:
+        future = app.tasks["greet"].delay("Ada")
+        info = future.info()
+    finally:
+        app.close()
+    expected = [Expected(id=future.id, shows="a greeting", result='"hello Ada"')]
+    wrong = complaints(expected, {future.id: info}, [])
+    assert "greet (a greeting) ended pending after 0 attempts" in wrong[0]
+    assert "completed children: [], not" in wrong[-1]
+
+
+def test_a_wrong_order_of_priorities_is_said(tmp_path: Path) -> None:
+    app = build(f"sqlite:///{tmp_path / 'x.db'}")
+    try:
+        info = app.tasks["greet"].options(priority=1).delay("Ada").info()
+    finally:
+        app.close()
+    low = msgspec.structs.replace(info, started_at=info.created_at)
+    late = msgspec.structs.replace(low, priority=4, started_at=info.created_at.replace(year=2999))
+    found = {UUID(int=1): low, UUID(int=2): late}
+    assert "a lower priority started before a higher one" in complaints([], found, [])

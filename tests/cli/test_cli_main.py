@@ -1,0 +1,55 @@
+"""The group of commands: help, version, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from taskq.cli import commands
+from taskq.version import VERSION
+
+HEAVY = ("rich", "sqlalchemy", "alembic", "litestar", "asyncpg", "trio", "uvicorn")
+
+
+def test_version_prints_the_version(cli) -> None:
+    assert cli("version").stdout == f"{VERSION}\n"
+
+
+def test_every_command_has_help_and_takes_traceback(cli) -> None:
+    for name in commands.commands:
+        result = cli(name, "--help")
+        assert result.exit_code == 0 and "--traceback" in result.stdout
+    assert "worker" in cli("--help").stdout
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["worker", "--help"]])
+def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from taskq.cli import commands\n"
+        f"commands({arguments!r}, standalone_mode=False)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_an_unknown_command_is_wrong_use(cli) -> None:
+    assert cli("wroker").exit_code == 2
+
+
+def test_an_unforeseen_error_is_one_sentence_with_a_way_to_see_more(
+    cli, folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("out of\nluck")
+
+    monkeypatch.setattr("taskq.cli.inspect.opened", broken)
+    result = cli("list")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: RuntimeError: out of (--traceback shows where)\n"
+    assert "in broken" in cli("--traceback", "list").stderr
