@@ -40,6 +40,8 @@ class Invoice:
 
 
 async def test_await_gives_the_decoded_result(app: TaskQ) -> None:
+    """seed:Q12"""
+
     @app.activity
     async def bill(invoice: Invoice, times: int = 1) -> list[Invoice]:
         assert isinstance(invoice, Invoice)
@@ -230,6 +232,8 @@ async def test_a_result_that_does_not_fit_the_callers_annotation_is_said(app: Ta
 
 
 async def test_many_waiters_of_many_loops_share_one_answer(app: TaskQ) -> None:
+    """seed:S1"""
+
     @app.activity
     async def double(n: int) -> int:
         return 2 * n

@@ -30,6 +30,8 @@ def stored(future: ActivityFuture[object]) -> dict[str, object]:
 
 
 async def test_a_plain_call_runs_the_function_here(taskq: TaskQ) -> None:
+    """seed:E30"""
+
     @taskq.activity
     async def double(n: int) -> int:
         return n * 2
@@ -53,6 +55,8 @@ def test_a_task_keeps_the_functions_name_and_docstring(taskq: TaskQ) -> None:
 
 
 def test_delay_stores_named_arguments_with_defaults_filled(taskq: TaskQ) -> None:
+    """seed:Q1"""
+
     @taskq.activity
     async def send_email(to: str, subject: str = "Welcome") -> None: ...
 
@@ -72,6 +76,8 @@ async def test_adelay_stores_the_same(taskq: TaskQ) -> None:
 
 
 def test_a_wrong_call_is_a_type_error_with_the_signature_and_stores_nothing(taskq: TaskQ) -> None:
+    """seed:Q1"""
+
     @taskq.activity
     async def send_email(to: str, subject: str = "Welcome") -> None: ...
 
@@ -94,6 +100,8 @@ def test_a_value_that_cannot_be_stored_is_named_by_its_path_and_stores_nothing(
 
 @pytest.mark.parametrize("when", [timedelta(hours=1), 3600, 3600.0])
 def test_schedule_takes_a_timedelta_or_seconds(taskq: TaskQ, when: timedelta | float) -> None:
+    """seed:Q7"""
+
     @taskq.activity
     async def later() -> None: ...
 
@@ -188,7 +196,7 @@ def test_a_batch_with_a_conflict_stores_nothing(taskq: TaskQ) -> None:
 
 
 def test_the_same_key_gives_the_same_future(taskq: TaskQ) -> None:
-    """promise:G3"""
+    """promise:G3, seed:Q8"""
 
     @taskq.activity
     async def send(to: str) -> None: ...
@@ -222,6 +230,8 @@ def test_kodus_metadata_is_stored_beside_free_metadata(taskq: TaskQ) -> None:
 
 
 def test_a_call_beats_the_decorator_beats_the_queue_beats_the_app() -> None:
+    """seed:Q2"""
+
     taskq = TaskQ("memory://", max_retries=1, timeout=10.0, retry=RetryPolicy(max_delay=7))
     taskq.queue("mail", priority=Priority.LOW, max_retries=2, timeout=20)
 
@@ -243,7 +253,7 @@ def test_a_call_beats_the_decorator_beats_the_queue_beats_the_app() -> None:
 
 
 def test_max_attempts_is_one_more_than_max_retries(taskq: TaskQ) -> None:
-    """D1"""
+    """D1, seed:Q3"""
 
     @taskq.activity(max_attempts=3)
     async def send() -> None: ...
@@ -272,6 +282,8 @@ def test_max_attempts_is_one_more_than_max_retries(taskq: TaskQ) -> None:
 def test_a_bad_option_is_named_where_it_is_written(
     taskq: TaskQ, options: dict[str, object]
 ) -> None:
+    """seed:Q6"""
+
     with pytest.raises(ConfigurationError, match="send") as caught:
 
         @taskq.activity(**options)  # type: ignore[call-overload, misc]

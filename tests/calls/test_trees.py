@@ -77,7 +77,7 @@ async def test_a_handler_sees_its_activity(app: TaskQ) -> None:
 
 
 async def test_a_call_in_a_handler_is_a_child_sync_or_async(app: TaskQ) -> None:
-    """seed:S3, seed:S4, D29"""
+    """seed:S3, seed:S4, seed:E32, D29"""
 
     @app.activity
     def look() -> dict[str, object]:

@@ -123,6 +123,8 @@ async def test_several_workers_of_one_app_share_the_work(app: TaskQ) -> None:
 
 
 async def test_a_worker_that_was_left_has_no_row(app: TaskQ) -> None:
+    """seed:W14, seed:W31"""
+
     @app.activity
     async def work() -> None: ...
 
@@ -186,7 +188,7 @@ async def test_the_lifespan_surrounds_the_worker(new_app: NewApp) -> None:
 async def test_listeners_see_what_happens_and_cannot_hurt(
     new_app: NewApp, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """reliability K6"""
+    """reliability K6, seed:E7"""
     events: list[Event] = []
 
     class Bad:
@@ -212,6 +214,8 @@ async def test_listeners_see_what_happens_and_cannot_hurt(
 
 
 async def test_a_schema_that_does_not_fit_ends_the_worker_with_its_reason() -> None:
+    """seed:W25"""
+
     class Newer(MemoryBackend):
         async def open(self) -> None:
             raise SchemaError("made by a newer taskq")
@@ -251,6 +255,8 @@ async def test_a_worker_waits_for_a_store_that_is_not_there_yet(new_app: NewApp)
 
 
 def test_a_url_and_a_backend_exclude_each_other() -> None:
+    """seed:E1"""
+
     with pytest.raises(ConfigurationError, match="not both"):
         TaskQ("memory://", backend=MemoryBackend())
 

@@ -103,6 +103,8 @@ outcomes = st.sampled_from(OUTCOMES)
 def test_whatever_is_decided_is_in_the_table(
     attempt: Attempt, outcome: Outcome, chance: float
 ) -> None:
+    """seed:L3"""
+
     transition = decide(attempt, outcome, chance=chance)
     assert transition.status in TRANSITIONS[Status.PROCESSING]
     assert (transition.id, transition.worker, transition.claim) == (
@@ -157,7 +159,7 @@ def test_a_failure_is_retried_after_the_policys_delay(count: int, delay: float) 
 
 
 def test_max_retries_counts_retries_after_the_first_run() -> None:
-    """D1: max_retries=3 is four runs."""
+    """D1: max_retries=3 is four runs. seed:Q3, seed:R4"""
     assert decide(attempt(retry_count=2), Failed(error=ERROR)).status is Status.RETRYING
     assert decide(attempt(retry_count=3), Failed(error=ERROR)).status is Status.DEAD_LETTER
 
@@ -168,7 +170,7 @@ def test_max_retries_zero_dead_letters_an_ordinary_exception_at_once() -> None:
 
 
 def test_max_retries_none_is_unlimited() -> None:
-    """D2"""
+    """D2, seed:Q3"""
     transition = decide(attempt(max_retries=None, retry_count=10_000), Failed(error=ERROR))
     assert (transition.status, transition.delay) == (Status.RETRYING, 3600.0)
 
@@ -253,6 +255,8 @@ def test_isolation_lasts_until_the_activity_ends() -> None:
 def test_hooks_follow_dead_letters_and_failures_never_cancels(
     outcome: Outcome, hooks: tuple[str, ...]
 ) -> None:
+    """seed:R14"""
+
     policy = Policy(hooks=("on_dead_letter", "on_failure"))
     transition = decide(attempt(policy=policy, max_retries=0), outcome)
     assert transition.hook_names == hooks

@@ -26,11 +26,13 @@ def delays(policy: RetryPolicy, count: int) -> list[float]:
 
 
 def test_the_default_doubles_from_one_second() -> None:
+    """seed:Q5"""
+
     assert delays(RetryPolicy(), 5) == [1, 2, 4, 8, 16]
 
 
 def test_runnerq_starts_at_two_seconds_and_stops_at_an_hour() -> None:
-    """seed:R1"""
+    """seed:R1, seed:R3"""
     assert delays(RetryPolicy.runnerq(), 3) == [2, 4, 8]
     assert RetryPolicy.runnerq().delay(40) == 3600
 

@@ -55,13 +55,13 @@ def test_an_environment_text_that_is_no_number_is_named(name: str, text: str) ->
     ],
 )
 def test_a_value_out_of_bounds_is_named(name: str, value: object) -> None:
-    """seed:W23"""
+    """seed:W23, seed:E3"""
     with pytest.raises(ConfigurationError, match=name):
         load({name: value}, environ={})
 
 
 def test_a_lease_must_outlive_two_failed_renewals() -> None:
-    """seed:W16, D12"""
+    """seed:W16, seed:E8, D12"""
     with pytest.raises(ConfigurationError, match="third of lease"):
         load({"lease": 3.0, "renew_interval": 2.0}, environ={})
 
@@ -72,7 +72,7 @@ def test_an_unknown_setting_is_named() -> None:
 
 
 def test_every_setting_is_a_typed_keyword() -> None:
-    """bug:B24"""
+    """bug:B24, seed:E15"""
     positional = {"database_url", "queue"}
     hints = get_type_hints(SettingOverrides)
     assert hints.keys() == set(Settings.__struct_fields__) - positional

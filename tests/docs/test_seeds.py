@@ -1,0 +1,78 @@
+"""docs/seeds.md has every row of the systems that taskq re-creates, and says where it is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import taskq
+from taskq import errors
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
+ROW = re.compile(
+    r"^\| ([A-Z][0-9]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$",
+    re.MULTILINE,
+)
+LAST = {
+    "E": 32,
+    "Q": 18,
+    "P": 8,
+    "L": 10,
+    "R": 21,
+    "I": 9,
+    "W": 33,
+    "Z": 6,
+    "S": 16,
+    "B": 19,
+    "X": 8,
+    "M": 8,
+    "O": 9,
+}
+"""The last row of each group."""
+
+PARTS = {"PostgreSQL", "orchestration", "control", "console", "Redis"}
+
+
+def test_every_row_is_there_once() -> None:
+    rows = Counter(match[1] for match in ROW.finditer(PAGE))
+
+    assert rows == {f"{group}{n}": 1 for group, last in LAST.items() for n in range(1, last + 1)}
+
+
+def test_what_is_to_come_says_with_what() -> None:
+    promised = re.findall(r"to come: (\w+)", PAGE)
+
+    assert set(promised) == PARTS
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:\w+/)+\w+(?:\.py)?)`", PAGE))))
+def test_every_place_that_is_named_is_there(path: str) -> None:
+    roots = (ROOT, ROOT / "taskq", ROOT / "tests", ROOT / "taskq" / "testing")
+    candidates = [root / name for root in roots for name in (path, f"{path}.py")]
+
+    assert any(candidate.exists() for candidate in candidates)
+
+
+def test_every_error_that_is_named_is_in_the_tree() -> None:
+    """seed:X1, seed:X3, seed:X4, seed:X6, seed:X7: by meaning, see the tables there."""
+    start = PAGE.index("| RunnerQ's WorkerError (X1) | here |")
+    here = " ".join(
+        row.split("|")[2]
+        for row in PAGE[start : PAGE.index("## Metrics")].splitlines()
+        if "|" in row
+    )
+    named = set(
+        re.findall(r"`([A-Z]\w+(?:Error|Failed|Conflict|Exceeded|Unavailable|NotFound))`", here)
+    )
+    tree = {
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.TaskQError)
+    }
+
+    assert named - tree == {"TypeError", "ValueError", "BackgroundError"}
+    assert named & tree <= set(taskq.__all__)

@@ -1,0 +1,121 @@
+"""Every example runs alone, in an empty folder, and prints what it says it does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
+LONGEST = 80
+AN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+PRINTED = {
+    "quickstart": """\
+'Welcome' sent to ada@example.com
+'Welcome' sent to 0@example.com
+'Welcome' sent to 1@example.com
+'Welcome' sent to 2@example.com
+failed: 'nobody' is no address
+""",
+    "priorities_and_delays": """\
+<id> is scheduled
+critical
+high
+normal, stored first
+normal, stored second
+low
+a little later
+critical, but at its own time
+""",
+    "retries_and_dead_letters": """\
+'hello' went by pigeon, at attempt 7
+failed: taskq.errors.NonRetryError after 1 attempt
+failed: KeyError after 1 attempt
+dead_letter: the printer is on fire, 3 attempts
+dead: print_label{'parcel': 7} after 2 retries
+""",
+    "idempotency": """\
+50 calls, 1 activity
+charged 500 cents
+conflict with the same activity: True
+no reuse
+failed: nothing to charge
+charged 300 cents, a new activity: True
+""",
+    "trio_app": """\
+about cdc92ce5a5c8
+home edee8ae2f777
+news 394efc4358ce
+cancelled
+""",
+    "sync_script": """\
+['pending', 'pending', 'pending']
+[1, 20, 300]
+not yet
+rested
+""",
+    "custom_backend": """\
+5
+{"stored": "add", "arguments": {"left": 2, "right": 3}}
+{"settled": "completed"}
+""",
+}
+
+
+def run(name: str, folder: Path) -> str:
+    """What an example prints, run as its reader would, with warnings as errors."""
+    answer = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")],
+        cwd=folder,
+        env=os.environ | {"TASKQ_DATABASE_URL": f"sqlite:///{folder}/example.db"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "Traceback" not in answer.stderr, answer.stderr
+    return AN_ID.sub("<id>", answer.stdout)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_example_prints_what_it_says(name: str, tmp_path: Path) -> None:
+    """quickstart: seed:Q12. priorities_and_delays: seed:P6, seed:P7 (all four levels, in order),
+    seed:P8, seed:Q7. retries_and_dead_letters: seed:R13, seed:R16, seed:R17, seed:R20.
+    idempotency: seed:I3, seed:I4, seed:I5. trio_app: seed:S3. sync_script: seed:Q14, seed:E18.
+    custom_backend: seed:B15."""
+    assert run(name, tmp_path) == PRINTED[name]
+
+
+def test_isolated_workers_run_their_own_types_and_nothing_else(tmp_path: Path) -> None:
+    """seed:E4: three workers of two slots, twelve activities, one queue."""
+    *rows, last = run("workload_isolation", tmp_path).splitlines()
+
+    ran: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for row in rows:
+        worker, type, count = row.split()
+        ran[worker][type] = int(count)
+    assert last == "12 activities"
+    assert sum(sum(counts.values()) for counts in ran.values()) == 12
+    assert set(ran["email"]) <= {"send_email", "send_sms"}
+    assert set(ran["trade"]) <= {"execute_trade"}
+    assert ran["catch-all"]["write_report"] == 3
+
+
+def test_every_example_is_run() -> None:
+    assert set(NAMES) == {*PRINTED, "workload_isolation"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_is_short_and_says_what_it_shows(name: str) -> None:
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+
+    assert text.startswith('"""')
+    assert len(text.splitlines()) <= LONGEST
