@@ -1,0 +1,214 @@
+"""A folder with an app and a database, worker processes in it, and what can be seen from outside."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+APP = Path(__file__).with_name("chaos_app.py")
+PATIENCE = 20.0
+"""Seconds after which something that should happen has not; no measure of speed."""
+
+Row = dict[str, Any]
+"""A row of taskq_activities. Ids are hexadecimal, instants microseconds since the epoch."""
+
+
+def now() -> int:
+    """Microseconds since the epoch, the clock of the database and of the logs."""
+    return time.time_ns() // 1000
+
+
+def until(condition: Callable[[], object], what: str, *, within: float = PATIENCE) -> None:
+    """Wait for a condition; AssertionError when it does not come true in time."""
+    end = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < end, f"not within {within:g} s: {what}"
+        time.sleep(0.02)
+
+
+class WorkerProcess:
+    """A worker in a process, and in a session, of its own."""
+
+    def __init__(self, folder: Path, command: Sequence[str], environment: dict[str, str]) -> None:
+        self.log = folder / f"worker-{time.monotonic_ns()}.log"
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code, None while it lives."""
+        return self._process.poll()
+
+    def send(self, number: signal.Signals) -> int:
+        """Send a signal; when (microseconds)."""
+        at = now()
+        self._process.send_signal(number)
+        return at
+
+    def ends(self, within: float = PATIENCE) -> int:
+        """Wait for its end; the exit code."""
+        until(lambda: self.code is not None, f"the end of the worker\n{self.said()}", within=within)
+        assert self.code is not None
+        return self.code
+
+    def said(self) -> str:
+        """What it has logged."""
+        return self.log.read_text(errors="replace")
+
+    def destroy(self) -> None:
+        """Kill it, if it lives, and collect it."""
+        if self.code is None:
+            self._process.kill()
+        self._process.wait()
+
+
+class Arena:
+    """An app and its database in ``folder``. ``app`` is the app's module, to enqueue from here.
+
+    ``settings`` are the workers' ``TASKQ_`` variables.
+    """
+
+    def __init__(self, folder: Path, **settings: float) -> None:
+        self.folder = folder
+        self.database = folder / "taskq.db"
+        self.workers: list[WorkerProcess] = []
+        self.settings: dict[str, float] = {
+            "LEASE": 1.0,
+            "REAPER_INTERVAL": 0.3,
+            "POLL_INTERVAL": 0.2,
+            "POLL_MAX": 0.5,
+            "SHUTDOWN_GRACE": 5.0,
+            **settings,
+        }
+        shutil.copy(APP, folder / "app.py")
+        self.app = self._loaded()
+
+    def worker(self, loop: str, *flags: str, **settings: float) -> WorkerProcess:
+        """Start ``taskq worker app:taskq`` and wait until it claims."""
+        command = ["-m", "taskq", "worker", "app:taskq", "--async-backend", loop, *flags]
+        return self.python(*command, **settings)
+
+    def python(self, *arguments: str, ready: bool = True, **settings: float) -> WorkerProcess:
+        """Start Python in the folder as a worker; wait until it claims, if it is to be ``ready``."""
+        process = WorkerProcess(
+            self.folder, [sys.executable, *arguments], self.environment(**settings)
+        )
+        self.workers.append(process)
+        if ready:
+            self.wait_until_ready(process)
+        return process
+
+    def wait_until_ready(self, process: WorkerProcess) -> None:
+        """Wait until it claims."""
+
+        def started() -> bool:
+            assert process.code is None, f"the worker has ended:\n{process.said()}"
+            return bool(self.effects("WorkerStarted", pid=process.pid))
+
+        until(started, "a worker starts")
+
+    def environment(self, **settings: float) -> dict[str, str]:
+        """The environment of the arena's processes."""
+        kept = {name: text for name, text in os.environ.items() if not name.startswith("TASKQ_")}
+        given = {**self.settings, **settings}
+        return {**kept, **{f"TASKQ_{name}": str(value) for name, value in given.items()}}
+
+    def open(self, name: str) -> None:
+        """Make the file that ``gate`` waits for."""
+        (self.folder / name).touch()
+
+    def query(self, sql: str, *values: object) -> list[Row]:
+        """Rows of the database; it is only read."""
+        connection = sqlite3.connect(self.database, timeout=10)
+        try:
+            connection.execute("PRAGMA query_only=1")
+            connection.row_factory = sqlite3.Row
+            return [_readable(row) for row in connection.execute(sql, values)]
+        finally:
+            connection.close()
+
+    def rows(self, type: str | None = None) -> list[Row]:
+        """The activities, or those of one type, in the order in which they were made."""
+        where = "" if type is None else "WHERE type = ?"
+        sql = f"SELECT * FROM taskq_activities {where} ORDER BY id"
+        return self.query(sql, *(() if type is None else (type,)))
+
+    def row(self, id: Any) -> Row:
+        """One activity by its UUID."""
+        [row] = self.query("SELECT * FROM taskq_activities WHERE id = ?", id.bytes)
+        return row
+
+    def notes(self, id: Any) -> list[Row]:
+        """The event rows of one activity, oldest first."""
+        return self.query("SELECT * FROM taskq_events WHERE activity_id = ? ORDER BY id", id.bytes)
+
+    def pid_of(self, worker: str) -> int:
+        """The process of a worker that has a row."""
+        [row] = self.query("SELECT pid FROM taskq_workers WHERE id = ?", bytes.fromhex(worker))
+        return int(row["pid"])
+
+    def effects(self, what: str | None = None, **fields: object) -> list[Row]:
+        """The lines of the effects log that tell ``what`` and have these fields, in order."""
+        file = self.folder / "effects.jsonl"
+        lines = [json.loads(line) for line in file.read_bytes().splitlines()]
+        return [
+            line
+            for line in lines
+            if (what is None or line["what"] == what)
+            and all(line.get(name) == value for name, value in fields.items())
+        ]
+
+    def until_all(self, *statuses: str, type: str | None = None, within: float = PATIENCE) -> None:
+        """Wait until every activity (of the type) is in one of these states."""
+
+        def reached() -> bool:
+            return all(row["status"] in statuses for row in self.rows(type))
+
+        until(reached, f"every activity is {' or '.join(statuses)}", within=within)
+
+    def close(self) -> None:
+        """End every process."""
+        for process in self.workers:
+            process.destroy()
+        self.app.taskq.close()
+
+    def _loaded(self) -> ModuleType:
+        """The app in this process, under a name of its own."""
+        name = f"app_{self.folder.name.replace('-', '_')}"
+        spec = importlib.util.spec_from_file_location(name, self.folder / "app.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return module
+
+
+def _readable(row: sqlite3.Row) -> Row:
+    return {
+        name: value.hex() if isinstance(value, bytes) else value
+        for name, value in zip(row.keys(), row, strict=True)
+    }

@@ -1,0 +1,123 @@
+"""A fault run: load, harm, healing, and the audit. ``./scripts/chaos`` runs it for long.
+
+Clients enqueue, cancel and look; workers are killed, paused, stopped and locked out at random; then
+the harm ends, everything has to end, and every promise is checked against the database, the effects
+and what clients were told.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from tests.chaos.arena import Arena
+from tests.chaos.audit import Finding, audit, report
+from tests.chaos.nemesis import Nemesis
+
+LOOPS = {"asyncio": ("asyncio",), "trio": ("trio",), "both": ("asyncio", "trio")}
+MOST = 40_000
+"""Activities that clients make in one run, about, at the most."""
+SETTINGS = {"LEASE": 1.5, "SHUTDOWN_GRACE": 1.5, "LOCK_TIMEOUT": 0.5, "ENQUEUE_TIMEOUT": 3.0}
+
+
+class Outcome(Struct, frozen=True):
+    """How a fault run ended: whether everything had ended in time, what was found and done."""
+
+    drained: bool
+    findings: Sequence[Finding]
+    deeds: Counter[str]
+    statuses: Counter[str]
+
+    @property
+    def sound(self) -> bool:
+        """Whether no promise was broken."""
+        return self.drained and not any(finding.violations for finding in self.findings)
+
+    def __str__(self) -> str:
+        """The table, and what stands behind it."""
+        return "\n".join(
+            [
+                f"deeds: {counted(self.deeds)}",
+                f"activities: {counted(self.statuses)}",
+                *([] if self.drained else ["not everything had ended in time"]),
+                report(self.findings),
+            ]
+        )
+
+
+def fault_run(
+    folder: Path,
+    *,
+    seconds: float,
+    seed: int,
+    loops: Sequence[str],
+    workers: int = 3,
+    clients: int = 2,
+    rate: float = 60.0,
+    patience: float = 60.0,
+) -> Outcome:
+    """Do harm for ``seconds`` in an empty folder, then wait at most ``patience`` and audit."""
+    arena = Arena(folder, **SETTINGS)
+    nemesis = Nemesis(arena, seed=seed, loops=loops, workers=workers, clients=clients)
+    try:
+        nemesis.rage(seconds, rate=min(rate, MOST / seconds))
+        drained = nemesis.heal(lambda: not waiting(arena), within=patience)
+    finally:
+        arena.close()
+    statuses = Counter(str(row["status"]) for row in arena.rows())
+    return Outcome(drained, audit(folder), nemesis.deeds, statuses)
+
+
+def waiting(arena: Arena) -> bool:
+    """Whether anything has not ended."""
+    sql = (
+        "SELECT 1 AS found FROM taskq_activities"
+        " WHERE status IN ('scheduled', 'pending', 'processing', 'retrying') LIMIT 1"
+    )
+    return bool(arena.query(sql))
+
+
+def counted(counts: Counter[str]) -> str:
+    """Counts in one line, the greatest first."""
+    return ", ".join(f"{count} {what}" for what, count in counts.most_common()) or "none"
+
+
+@click.command()
+@click.option("--seconds", type=click.FloatRange(min=1), default=600.0, show_default=True)
+@click.option("--seed", type=int, help="What harm is done.  [default: by the clock]")
+@click.option(
+    "--async-backend", "backend", type=click.Choice(list(LOOPS)), default="both", show_default=True
+)
+@click.option("--workers", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option("--rate", type=float, default=60.0, show_default=True, help="Activities a second.")
+@click.option("--keep", is_flag=True, help="Keep the folder though nothing is wrong.")
+def main(
+    seconds: float, seed: int | None, backend: str, workers: int, rate: float, keep: bool
+) -> None:
+    """Harm taskq on SQLite for a while and check its promises; exit code 1 if one is broken."""
+    seed = time.time_ns() % 1_000_000 if seed is None else seed
+    click.echo(f"seed {seed}: {seconds:g} s of harm to {workers} workers on {backend}")
+    folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
+    outcome = fault_run(
+        folder, seconds=seconds, seed=seed, loops=LOOPS[backend], workers=workers, rate=rate
+    )
+    click.echo(str(outcome))
+    if not outcome.sound:
+        click.echo(f"broken; see {folder}")
+        raise SystemExit(1)
+    if keep:
+        click.echo(f"kept {folder}")
+    else:
+        shutil.rmtree(folder)
+    click.echo("sound")
+
+
+if __name__ == "__main__":
+    main()

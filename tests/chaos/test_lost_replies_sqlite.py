@@ -1,0 +1,194 @@
+"""Replies lost after the deed, on SQLite: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import anyio
+import pytest
+
+from taskq import Context, DeadLetter, NonRetryError, Status, TaskQ, current
+from taskq.backends.sql import SQLiteBackend
+from taskq.middleware import Next
+from taskq.snapshot import ActivityInfo, Filter, Page
+from tests.faulty import FaultyBackend
+
+pytestmark = pytest.mark.chaos
+
+RENEWAL = 0.5
+"""Seconds between two heartbeats; leases are far longer, so that no reaper helps."""
+
+
+class Lossy:
+    """An app on an SQLite file whose replies can be lost. ``runs`` counts what handlers ran."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = FaultyBackend(SQLiteBackend(path))
+        self.runs: Counter[UUID] = Counter()
+        self.buried: list[UUID] = []
+        self.taskq = TaskQ(
+            backend=self.store,
+            middleware=[self.count],
+            lease=30.0,
+            renew_interval=RENEWAL,
+            poll_interval=0.1,
+            poll_max=0.2,
+        )
+        self.opened = anyio.Event()
+        self.quick = self.taskq.activity(quick)
+        self.refuse = self.taskq.activity(on_failure=self.bury)(refuse)
+        self.gate = self.taskq.activity(name="gate")(self.wait)
+
+    async def count(self, attempt: Context, call_next: Next) -> object:
+        """Count each run of a handler."""
+        self.runs[attempt.id] += 1
+        return await call_next()
+
+    async def bury(self, dead: DeadLetter) -> None:
+        """The failures' hook."""
+        self.buried.append(dead.id)
+
+    async def wait(self) -> int:
+        """Wait until the test opens."""
+        await self.opened.wait()
+        return current().attempt
+
+    async def all(self) -> list[ActivityInfo]:
+        """Every activity."""
+        page = await self.taskq.client.call(self.store.inner.list, Filter(), Page(limit=100))
+        return list(page.items)
+
+    async def until_ended(self, count: int) -> list[ActivityInfo]:
+        """Wait until there are so many activities and all have ended."""
+        with anyio.fail_after(10):
+            while True:
+                rows = await self.all()
+                if len(rows) == count and all(row.status.terminal for row in rows):
+                    return rows
+                await anyio.sleep(0.02)
+
+    async def until_lost(self, method: str) -> None:
+        """Wait until the replies that were to be lost are."""
+        with anyio.fail_after(10):
+            while self.store.pending(method):
+                await anyio.sleep(0.02)
+
+
+async def quick() -> int:
+    return current().attempt
+
+
+async def refuse() -> None:
+    raise NonRetryError("no")
+
+
+@pytest.fixture
+async def lossy(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Lossy]:
+    """An app on a fresh file."""
+    lossy = Lossy(tmp_path / "taskq.db")
+    async with lossy.taskq:
+        yield lossy
+
+
+async def test_a_submit_whose_reply_was_lost_stores_one_activity(lossy: Lossy) -> None:
+    """promise:G1, promise:G3, fault:DB6."""
+    lossy.store.fail("submit", after=True, times=2)
+    future = await lossy.quick.adelay()
+    keyed = [await lossy.quick.options(idempotency_key="once").adelay() for _ in range(2)]
+
+    async with lossy.taskq.worker():
+        rows = await lossy.until_ended(2)
+    assert {row.id for row in rows} == {future.id, *(each.id for each in keyed)}
+    assert lossy.runs == Counter([row.id for row in rows])
+
+
+async def test_a_claim_whose_reply_was_lost_runs_within_one_heartbeat(lossy: Lossy) -> None:
+    """promise:G4, fault:DB6: on the worker that is there, long before its lease ends."""
+    futures = await lossy.taskq.aenqueue([lossy.quick.build() for _ in range(5)])
+    lossy.store.fail("claim", after=True)
+    async with lossy.taskq.worker(concurrency=5) as worker:
+        rows = await lossy.until_ended(5)
+        for row in rows:
+            assert (row.status, row.worker, row.crash_count) == (Status.COMPLETED, worker.id, 0)
+            assert row.started_at is not None
+            assert row.started_at - await handed_back(lossy, row.id) < timedelta(seconds=RENEWAL)
+    assert lossy.runs == Counter([future.id for future in futures])
+
+
+async def handed_back(lossy: Lossy, id: UUID) -> datetime:
+    """When the claim that nobody knew of was given back."""
+    timeline = await lossy.taskq.client.call(lossy.store.inner.timeline, id)
+    [at] = [entry.at for entry in timeline if entry.kind == "handed_back"]
+    return at
+
+
+async def test_a_claim_that_is_lost_again_and_again_is_run_at_last(lossy: Lossy) -> None:
+    """promise:G4: also when the question what it did goes unanswered."""
+    lossy.store.fail("claim", after=True, times=3)
+    lossy.store.fail("held", after=False, times=2)
+    future = await lossy.quick.adelay()
+    async with lossy.taskq.worker():
+        assert await future == 1
+    assert lossy.runs == Counter([future.id])
+
+
+async def test_a_settle_whose_reply_was_lost_is_one_outcome_with_one_hook(lossy: Lossy) -> None:
+    """promise:G5, fault:DB6."""
+    future = await lossy.quick.adelay()
+    refused = await lossy.refuse.adelay()
+    lossy.store.fail("settle", after=True, times=3)
+    async with lossy.taskq.worker():
+        assert await future == 1
+        rows = await lossy.until_ended(3)
+    assert lossy.buried == [refused.id]
+    assert lossy.runs == Counter([row.id for row in rows])
+    assert {row.id: row.claim for row in rows} == dict.fromkeys(lossy.runs, 1)
+
+
+async def test_a_hand_back_whose_reply_was_lost_loses_nothing(lossy: Lossy) -> None:
+    """promise:G14: what was claimed ahead and is given back at a stop."""
+    futures = await lossy.taskq.aenqueue([lossy.gate.build() for _ in range(6)])
+    async with lossy.taskq.worker(concurrency=1, claim_ahead=5, shutdown_grace=0.0):
+        with anyio.fail_after(10):
+            while not lossy.runs or {row.claim for row in await lossy.all()} != {1}:
+                await anyio.sleep(0.02)
+        lossy.store.fail("hand_back", after=True)
+    await lossy.until_lost("hand_back")
+    assert {(row.status, row.crash_count) for row in await lossy.all()} == {(Status.PENDING, 0)}
+
+    lossy.opened.set()
+    async with lossy.taskq.worker():
+        assert {await future for future in futures} == {1}
+    assert lossy.runs == Counter([future.id for future in [futures[0], *futures]])
+
+
+async def test_a_heartbeat_whose_reply_was_lost_takes_nothing_from_its_worker(
+    lossy: Lossy,
+) -> None:
+    """bug:B28: a reply that does not come is no lost lease; and what it counted counts once."""
+    first = await lossy.quick.adelay()
+    gate = await lossy.gate.adelay()
+    async with lossy.taskq.worker():
+        assert await first == 1
+        lossy.store.fail("heartbeat", after=True, times=3)
+        await lossy.until_lost("heartbeat")
+        lossy.opened.set()
+        assert await gate == 1
+    assert lossy.runs == Counter([first.id, gate.id])
+    assert await counted(lossy) == Counter({"quick": 1, "gate": 1})
+
+
+async def counted(lossy: Lossy) -> Counter[str]:
+    """What the rollup says about each type."""
+    now = datetime.fromtimestamp(time.time()).astimezone()
+    hour = timedelta(hours=1)
+    series = await lossy.taskq.client.call(lossy.store.inner.series, now - hour, now + hour)
+    counts: Counter[str] = Counter()
+    for bucket in series:
+        counts[bucket.type] += bucket.count
+    return counts

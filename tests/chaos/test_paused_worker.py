@@ -1,0 +1,56 @@
+"""Workers that stand still for longer than their leases."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.chaos.arena import Arena, now, until
+
+pytestmark = pytest.mark.chaos
+
+
+def test_what_a_paused_worker_brings_too_late_is_refused(arena: Arena, loop: str) -> None:
+    """promise:G5, seed:W22, fault:A3: its handlers are cancelled, and then it works as ever."""
+    activities = [arena.app.hold.build(), arena.app.stubborn.build()]
+    arena.app.taskq.enqueue(activities)
+    paused = arena.worker(loop)
+    until(lambda: len(arena.effects("start", pid=paused.pid)) == 2, "both run")
+    other = arena.worker(loop)
+
+    paused.send(signal.SIGSTOP)
+    arena.until_all("completed")
+    accepted = {row["id"]: (row["worker"], row["result"]) for row in arena.rows()}
+    other.send(signal.SIGTERM)
+    assert other.ends() == 0
+    paused.send(signal.SIGCONT)
+
+    until(lambda: len(arena.effects("OutcomeRefused", pid=paused.pid)) == 2, "both are refused")
+    assert len(arena.effects("cancelled", id=activities[0].id.hex, claim=1)) == 1
+    assert len(arena.effects("swallowed", id=activities[1].id.hex, claim=1)) == 1
+    arena.app.taskq.enqueue([arena.app.nap.build(0.05) for _ in range(8)])
+    arena.until_all("completed")
+    for row in arena.rows():
+        if row["type"] == "nap":
+            assert row["claim"] == 1
+        else:
+            assert (row["worker"], row["result"]) == accepted[row["id"]]
+            assert (row["claim"], row["crash_count"]) == (2, 1)
+    assert len(arena.effects("end", pid=paused.pid, type="nap")) == 8
+
+
+def test_what_nobody_took_from_a_paused_worker_goes_on_there(arena: Arena, loop: str) -> None:
+    """A lease that has ended and that nobody took back still holds."""
+    future = arena.app.gate.delay("open")
+    worker = arena.worker(loop)
+    until(lambda: arena.effects("start"), "it runs")
+
+    worker.send(signal.SIGSTOP)
+    until(lambda: now() > arena.row(future.id)["lease_until"] + 500_000, "its lease has ended")
+    worker.send(signal.SIGCONT)
+    until(lambda: now() < arena.row(future.id)["lease_until"], "it is renewed")
+    arena.open("open")
+
+    arena.until_all("completed")
+    assert [line["what"] for line in arena.effects(id=future.id.hex)] == ["start", "end"]
