@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType, TracebackType
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
 from uuid import UUID
+
+import anyio
 
 from taskq.assembly import WorkerArguments, engine_for, run_engine
 from taskq.backends import Store, from_url
@@ -24,7 +25,15 @@ from taskq.middleware import Middleware
 from taskq.model import Activity
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.publisher import Publisher
-from taskq.registry import Registry, checked_exceptions, checked_hooks, checked_name
+from taskq.registry import (
+    Registry,
+    checked_aliases,
+    checked_exceptions,
+    checked_function,
+    checked_hooks,
+    checked_name,
+    is_async,
+)
 from taskq.retry import RetryPolicy
 from taskq.settings import SettingOverrides, Settings, load, replaced
 from taskq.snapshot import Stats
@@ -34,6 +43,9 @@ from taskq.worker import Worker
 P = ParamSpec("P")
 R = TypeVar("R")
 Lifespan = Callable[["TaskQ"], AbstractAsyncContextManager[None]]
+
+CLOSING = 10.0
+"""Seconds that ``async with taskq`` takes to close at the most."""
 
 
 class ActivityArguments(TaskOptionArguments, total=False):
@@ -63,7 +75,8 @@ class TaskQ:
     ``backend`` is a store object instead of a URL. ``queue`` is the default queue, ``retry`` the
     default policy. ``settings`` replaces the environment, ``**overrides`` single settings.
     ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
-    manager entered around each worker. Nothing is opened before the first use.
+    manager entered around each worker. ``clock`` replaces the machine's, for tests. Nothing is
+    opened before the first use.
 
     Raises ConfigurationError for a setting out of bounds or a URL that nobody serves.
     """
@@ -155,9 +168,10 @@ class TaskQ:
     def enqueue(self, activities: Sequence[Activity[R]]) -> list[ActivityFuture[R]]:
         """Store built calls, all or none, in one round trip; futures answer one to one.
 
-        Blocks until they are committed. Raises as ``Task.delay``.
+        Blocks until they are committed. Raises as ``Task.delay``, and TypeError for anything that
+        was not made by ``Task.build``.
         """
-        decoders = [self.registry.decoder(activity.type) for activity in activities]
+        decoders = self._decoders(activities)
         receipts = self.client.submit(activities) if activities else []
         return [
             ActivityFuture(receipt.id, self.client, decode)
@@ -166,7 +180,7 @@ class TaskQ:
 
     async def aenqueue(self, activities: Sequence[Activity[R]]) -> list[ActivityFuture[R]]:
         """The same as ``enqueue`` without blocking the event loop."""
-        decoders = [self.registry.decoder(activity.type) for activity in activities]
+        decoders = self._decoders(activities)
         receipts = await self.client.asubmit(activities) if activities else []
         return [
             ActivityFuture(receipt.id, self.client, decode)
@@ -214,17 +228,25 @@ class TaskQ:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.aclose()
+        with anyio.move_on_after(CLOSING, shield=True):  # also when this is being cancelled
+            await self.aclose()
+
+    def _decoders(self, activities: Sequence[Activity[R]]) -> list[Callable[[str], R]]:
+        given: object = activities
+        if not isinstance(given, Sequence) or not all(
+            isinstance(activity, Activity) for activity in cast("Sequence[object]", given)
+        ):
+            raise TypeError(f"enqueue() takes a list of task.build(...), not {given!r}")
+        return [self.registry.decoder(activity.type) for activity in activities]
 
     async def _run(self, engine: Engine) -> None:
         await run_engine(self, engine)
 
     def _registered(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
         """Check the decorator's options and add the task."""
-        if not callable(function) or isinstance(function, Task):
-            raise ConfigurationError(f"@taskq.activity decorates a function, not {function!r}")
         name = options.get("name", getattr(function, "__name__", None))
         where = f"@taskq.activity on {name!r}"
+        checked_function(where, function)
         definition = Definition(
             name=checked_name(where, name),
             function=function,
@@ -232,12 +254,12 @@ class TaskQ:
             options=task_options(
                 where, {key: options[key] for key in options if key not in _OWN_OPTIONS}
             ),
-            aliases=tuple(checked_name(where, alias) for alias in options.get("aliases", ())),
+            aliases=checked_aliases(where, options.get("aliases", ())),
             no_retry=checked_exceptions(where, options.get("no_retry", ())),
             hooks=checked_hooks(where, {hook: options[hook] for hook in HOOKS if hook in options}),
         )
         task: Task[..., Any]
-        if inspect.iscoroutinefunction(function):
+        if is_async(function):
             task = AsyncTask[..., Any](definition, self.client)
         else:
             task = SyncTask[..., Any](definition, self.client)

@@ -8,19 +8,22 @@ import random
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
 import anyio
 
 from taskq.engine import Engine, EngineOptions
+from taskq.engine.backoff import Backoff
 from taskq.errors import BackendUnavailable, ConfigurationError
-from taskq.events import BackgroundError
 from taskq.identifiers import new_id
 from taskq.settings import NAME, bad_name, replaced
 from taskq.version import VERSION
 
 if TYPE_CHECKING:
     from taskq.app import TaskQ
+
+T = TypeVar("T")
+D = TypeVar("D")
 
 
 class WorkerArguments(TypedDict, total=False):
@@ -69,7 +72,7 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
         bridge=app.client.bridge,
         handlers=handlers,
         options=EngineOptions(
-            name=cast("str | None", given.get("name")) or f"{host}-{os.getpid()}",
+            name=_option(given, "name", str, f"{host}-{os.getpid()}"),
             host=host,
             pid=os.getpid(),
             version=VERSION,
@@ -84,9 +87,9 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
             reaper_batch=settings.reaper_batch_size,
             poll_interval=settings.poll_interval,
             poll_max=settings.poll_max,
-            claim_ahead=cast("int | None", given.get("claim_ahead")),
+            claim_ahead=_option(given, "claim_ahead", int, None),
             shutdown_grace=settings.shutdown_grace,
-            burst=bool(given.get("burst")),
+            burst=_option(given, "burst", bool, False),
         ),
         clock=app.clock,
         emit=app.publisher.publish,
@@ -100,10 +103,13 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
 
 async def run_engine(app: TaskQ, engine: Engine) -> None:
     """Open the store, however long that takes, enter the lifespan and run until stopped."""
-    if not await _opened(app, engine):
-        return
-    async with app.lifespan(app) if app.lifespan is not None else nullcontext():
-        await engine.run()
+    try:
+        if not await _opened(app, engine):
+            return
+        async with app.lifespan(app) if app.lifespan is not None else nullcontext():
+            await engine.run()
+    finally:
+        engine.close()
 
 
 async def _opened(app: TaskQ, engine: Engine) -> bool:
@@ -112,18 +118,27 @@ async def _opened(app: TaskQ, engine: Engine) -> bool:
     Anything else (a schema that does not fit, a file that is no database) raises: waiting would not
     help.
     """
-    pause = 0.1
+    backoff = Backoff(random.random)
     while not engine.stopping:
         try:
             await app.client.bridge.call(app.client.ready)
         except BackendUnavailable as error:
-            app.publisher.publish(BackgroundError(worker=engine.id, loop="open", error=error))
+            engine.cannot_open(error)
         else:
             return True
-        with anyio.move_on_after(pause):
+        with anyio.move_on_after(backoff.pause()):
             await engine.stop_requested()
-        pause = min(5.0, pause * 2)
     return False
+
+
+def _option(given: Mapping[str, object], name: str, kind: type[T], default: D) -> T | D:
+    """An option that is no setting. Raises ConfigurationError for another type."""
+    value = given.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ConfigurationError(f"{name} must be {kind.__name__}, not {value!r}")
+    return value
 
 
 def _queues(queues: object) -> tuple[str, ...]:

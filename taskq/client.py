@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import inspect
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
@@ -19,7 +18,7 @@ from taskq.context import current_or_none
 from taskq.errors import ActivityNotFound, BackendUnavailable, EnqueueTimeout, ResultTimeout
 from taskq.events import Enqueued
 from taskq.identifiers import new_id
-from taskq.logs import blocking_delay
+from taskq.logs import blocking_delay, opened, still_waiting
 from taskq.model import Activity, Ended, Receipt
 from taskq.options import TaskOptions
 from taskq.publisher import Publisher
@@ -30,6 +29,18 @@ from taskq.watcher import Watcher
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+class Opening:
+    """Whether the store is open, as far as this process's client knows."""
+
+    done = False
+
+
+class WouldBlock(RuntimeError):
+    """Blocking here would stop an event loop. No retry of a handler that does it would help."""
+
+    retryable = False
 
 
 class StoreClient:
@@ -50,23 +61,27 @@ class StoreClient:
         self._effective = effective
         self.max_depth = settings.max_depth
         self.new_id = new_id
-        self.bridge: Bridge
-        if store.capabilities.resident:
-            self.bridge = resident = ResidentBridge()
-            resident.on_fork(self._after_fork)
-        else:
-            self.bridge = DirectBridge()
+        resident = store.capabilities.resident
+        self.bridge: Bridge = ResidentBridge() if resident else DirectBridge()
+        self.bridge.on_fork(self._after_fork)
         self._settings = settings
         self._publisher = publisher
         self._clock = clock
-        self._opened = False
+        self._opening = Opening()
         self._blocking_places: set[str] = set()
-        self._watcher = Watcher(store, self.bridge, clock, self.ready)
-        atexit.register(_close_at_exit, weakref.ref(self))
+        self._watcher = Watcher(
+            store, self.bridge, clock, ready=self.ready, slow=self._say_what_is_awaited
+        )
+        weakref.finalize(self, _let_go, self.bridge, store, self._opening)
 
     def effective(self, options: TaskOptions) -> Effective:
         """These options, completed by those of the queue, of the app and the defaults."""
         return self._effective(options)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store is open now."""
+        return self._opening.done
 
     @property
     def waiting(self) -> int:
@@ -75,9 +90,10 @@ class StoreClient:
 
     async def ready(self) -> None:
         """Beside the store: open it unless it is open."""
-        if not self._opened:
+        if not self._opening.done:
             await self.store.open()
-            self._opened = True
+            self._opening.done = True
+            opened(self.store.location)
 
     async def call(
         self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts, deadline: float = 30.0
@@ -120,7 +136,7 @@ class StoreClient:
     def wait_sync(self, id: UUID, timeout: float | None) -> Ended | None:
         """The same for a thread."""
         if on_event_loop():
-            raise RuntimeError(
+            raise WouldBlock(
                 "result() would block this thread's event loop, and with it perhaps the worker that"
                 " is to give the result: await it"
             )
@@ -148,13 +164,19 @@ class StoreClient:
 
     def close(self) -> None:
         """Give back connections and the storage thread. The next use opens them again."""
-        self.bridge.call_sync(self._closed)
-        self.bridge.close()
+        try:
+            if self._opening.done:
+                self.bridge.call_sync(self._closed)
+        finally:
+            self.bridge.close()
 
     async def aclose(self) -> None:
         """The same without blocking the event loop."""
-        await self.bridge.call(self._closed)
-        await self.bridge.aclose()
+        try:
+            if self._opening.done:
+                await self.bridge.call(self._closed)
+        finally:
+            await self.bridge.aclose()
 
     async def _with_store(
         self, function: Callable[[*Ts], Coroutine[Any, Any, T]], args: tuple[*Ts]
@@ -201,36 +223,49 @@ class StoreClient:
         what = activities[0].type if len(activities) == 1 else f"{len(activities)} activities"
         return EnqueueTimeout(
             f"{what} could not be stored within {seconds:g} s in {self.store.location}: {error}."
-            " If this program has a transaction open on the same database, end it first or pass it"
+            " If this program has a transaction open on the same database, end it first. The call"
+            " may have been stored all the same; an idempotency_key makes calling again safe"
         )
 
     def _result_timeout(self, id: UUID, timeout: float | None) -> ResultTimeout:
         """What is known about an activity that was waited for in vain."""
-        where = f"(database: {self.store.location})"
         try:
-            info = self.call_sync(self.store.get, [id], deadline=5.0).get(id)
-            unserved = self.call_sync(self.store.unserved, deadline=5.0)
+            known = self.call_sync(self._known, id, deadline=2.0)
         except BackendUnavailable as error:
-            return ResultTimeout(
-                f"activity {id} gave no result within {timeout} s; {error} {where}"
-            )
+            known = str(error)
+        location = self.store.location
+        return ResultTimeout(f"no result within {timeout} s: {known} (database: {location})")
+
+    async def _known(self, id: UUID) -> str:
+        """Beside the store: what can be said about an activity that is waited for."""
+        info = (await self.store.get([id])).get(id)
         if info is None:
-            return ResultTimeout(f"activity {id} gave no result within {timeout} s {where}")
-        message = f"{info.type} {id} is still {info.status} after {timeout} s"
+            return f"there is no activity {id}"
+        message = f"{info.type} {id} is still {info.status}"
+        if info.error is not None:
+            message += f" (its latest attempt: {info.error.type}: {info.error.message})"
+        unserved = await self.store.unserved()
         if any((gap.queue, gap.type) == (info.queue, info.type) for gap in unserved):
             message += f"; no live worker serves type {info.type!r} on queue {info.queue!r}"
-        return ResultTimeout(f"{message} {where}")
+        return message
+
+    async def _say_what_is_awaited(self, id: UUID) -> None:
+        """Beside the store: a wait without end should not be a silent one."""
+        try:
+            known = await self._known(id)
+        except BackendUnavailable as error:
+            known = str(error)
+        still_waiting(f"still waiting: {known} (database: {self.store.location})")
 
     def _after_fork(self) -> None:
-        self._opened = False
+        self._opening.done = False
         self.store.after_fork()
         self._watcher.after_fork()
 
     async def _closed(self) -> None:
+        self._opening.done = False
         await self._watcher.aclose()
-        if self._opened:
-            self._opened = False
-            await self.store.close()
+        await self.store.close()
 
 
 def _found(id: UUID, found: T | None) -> T:
@@ -239,8 +274,8 @@ def _found(id: UUID, found: T | None) -> T:
     return found
 
 
-def _close_at_exit(reference: weakref.ref[StoreClient]) -> None:
-    """A script that never closes its app still gives back its connections when it ends."""
-    client = reference()
-    if client is not None:
-        client.close()
+def _let_go(bridge: Bridge, store: Store, opening: Opening) -> None:
+    """Close what an app that nobody closed has left open: when it is dropped, or at exit."""
+    if opening.done:
+        bridge.spawn(store.close)
+    bridge.close()

@@ -88,11 +88,22 @@ class Snoozed(Struct, frozen=True):
     delay: float
 
 
+class Unstarted(Struct, frozen=True):
+    """The attempt was claimed and not started; it goes back without a note, as nothing happened.
+
+    In ``delay`` seconds it may be claimed again, or at once and at its old place if None.
+    """
+
+    delay: float | None = None
+
+
 class Crashed(Struct, frozen=True):
     """The lease ended without a word from its worker."""
 
 
-Outcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Interrupted | Snoozed | Crashed
+Outcome: TypeAlias = (
+    Succeeded | Failed | TimedOut | Cancelled | Interrupted | Snoozed | Unstarted | Crashed
+)
 
 
 class Note(StrEnum):
@@ -188,6 +199,9 @@ def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transi
                 isolate=attempt.isolate,
                 note=Note.SNOOZED,
             )
+        case Unstarted(delay):
+            status = Status.PENDING if delay is None else Status.SCHEDULED
+            return _transition(attempt, status, delay=delay, isolate=attempt.isolate)
         case Crashed():
             return _crashed(attempt)
         case _:

@@ -1,7 +1,7 @@
 """Logging: the listener that turns events into log lines, and the two line formats of the CLI.
 
-Nothing else in taskq logs. The logger is ``taskq``; it has a NullHandler, so a library user who
-configures nothing sees nothing but warnings of Python's last resort.
+Nothing else in taskq logs. The logger is ``taskq``. A program that configures no logging sees its
+warnings and errors on stderr, as Python's last resort has it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from taskq import events
 from taskq.context import current_or_none
+from taskq.errors import BackendUnavailable
 
 if TYPE_CHECKING:
     from taskq.events import Event, Listener
     from taskq.model import Attempt
 
 logger = logging.getLogger("taskq")
-logger.addHandler(logging.NullHandler())
 
 FIELDS = ("activity", "type", "queue", "attempt", "worker")
 """What a line says about the activity it concerns, in this order."""
@@ -36,8 +36,14 @@ class LoggingListener:
         level, message = _line(event)
         if not logger.isEnabledFor(level):
             return
-        error = event.error if isinstance(event, events.BackgroundError) else None
-        logger.log(level, message, extra=_extra(event), exc_info=error)
+        logger.log(level, message, extra=_extra(event), exc_info=_raised(event))
+
+
+def _raised(event: Event) -> BaseException | None:
+    """The exception whose traceback helps. That a store is away is said without one."""
+    if not isinstance(event, events.BackgroundError):
+        return None
+    return None if isinstance(event.error, BackendUnavailable) else event.error
 
 
 def _line(event: Event) -> tuple[int, str]:
@@ -107,6 +113,8 @@ def _ended(how: str, event: events.Failed | events.DeadLettered) -> str:
 
 
 def _extra(event: Event) -> dict[str, object]:
+    if isinstance(event, (events.Failed, events.DeadLettered)):
+        return {**_about(event.attempt), "traceback": event.error.traceback}
     if isinstance(event, events.AttemptEvent):
         return _about(event.attempt)
     if isinstance(event, events.WorkerEvent):
@@ -154,9 +162,8 @@ class TextFormatter(logging.Formatter):
         at = datetime.fromtimestamp(record.created).isoformat(" ", timespec="milliseconds")
         fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
         line = f"{at} {record.levelname} {record.name}: {_escaped(record.getMessage())}{fields}"
-        if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
-        return line
+        traceback = _traceback(self, record)
+        return f"{line}\n{_escaped(traceback, keep=_LINES)}" if traceback else line
 
 
 class JsonFormatter(logging.Formatter):
@@ -171,8 +178,8 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
             **_fields(record),
         }
-        if record.exc_info:
-            content["traceback"] = self.formatException(record.exc_info)
+        if traceback := _traceback(self, record):
+            content["traceback"] = traceback
         return json.dumps(content, default=str)
 
 
@@ -193,6 +200,21 @@ def blocking_delay(task: str, place: str) -> None:
     )
 
 
+def opened(location: str) -> None:
+    """Say where activities are kept, when that is used for the first time."""
+    logger.info("opened %s", location)
+
+
+def unfit_result(task: str, error: Exception) -> None:
+    """Say that a stored result does not fit its task's return annotation."""
+    logger.warning("the result of %s does not fit its return annotation: %s", task, error)
+
+
+def still_waiting(message: str) -> None:
+    """Say that something has been waited for a while, and why it may not come."""
+    logger.warning("%s", message)
+
+
 def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
     """Say that a listener raised."""
     logger.error(
@@ -201,12 +223,28 @@ def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
-    return {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    """What the record says about its activity, safe to print."""
+    found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    return {
+        name: _escaped(value) if isinstance(value, str) else value for name, value in found.items()
+    }
 
 
-def _escaped(text: str) -> str:
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    """The traceback of the exception that is being handled, or of one that was recorded."""
+    if record.exc_info:
+        return formatter.formatException(record.exc_info)
+    return str(getattr(record, "traceback", "")).rstrip()
+
+
+_LINES = "\n\t"
+"""What is kept of a traceback besides printable characters."""
+
+
+def _escaped(text: str, *, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode()
+        for char in text
     )

@@ -20,6 +20,11 @@ LATEST = datetime(9998, 12, 31, 23, 59, 59, tzinfo=UTC)
 LONGEST = (LATEST - datetime(2100, 1, 1, tzinfo=UTC)).total_seconds()
 """The longest delay in seconds: counted from any day before 2100 it ends by the year 9998."""
 
+MOST = 2**31 - 1
+"""The largest count that every store keeps."""
+LONGEST_TEXT = 1000
+"""Characters of source, correlation_id and user_id at the most."""
+
 HookFunction = Callable[[DeadLetter], Any]
 
 
@@ -141,9 +146,13 @@ def call_options(
         call["run_at"], call["delay"] = instant(where, call["run_at"]), None
     elif "delay" in call:
         call["delay"], call["run_at"] = seconds(where, "delay", call["delay"]), None
-    for name in ("idempotency_key", "source", "correlation_id", "user_id"):
+    for name in ("source", "correlation_id", "user_id"):
         if name in call:
-            _text(where, name, call[name])
+            _text(where, name, call[name], longest=LONGEST_TEXT)
+    if "idempotency_key" in call:
+        _text(where, "idempotency_key", call["idempotency_key"])
+    if "as_root" in call:
+        _flag(where, "as_root", call["as_root"])
     if "on_duplicate" in call:
         call["on_duplicate"] = _member(where, "on_duplicate", call["on_duplicate"], OnDuplicate)
     if call.get("on_mismatch", "error") not in ("error", "ignore"):
@@ -205,9 +214,9 @@ def _known(
 
 
 def _whole(where: str, name: str, value: object, *, at_least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+    if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= MOST:
         raise ConfigurationError(
-            f"{where}: {name} must be a whole number of at least {at_least}, not {value!r}"
+            f"{where}: {name} must be a whole number from {at_least} to {MOST}, not {value!r}"
         )
     return value
 
@@ -292,9 +301,11 @@ def _member(where: str, name: str, value: object, kind: type[E]) -> E:
         ) from None
 
 
-def _text(where: str, name: str, value: object) -> None:
+def _text(where: str, name: str, value: object, *, longest: int | None = None) -> None:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{where}: {name} must be a text that is not empty, not {value!r}")
+    if longest is not None and len(value) > longest:
+        raise ValueError(f"{where}: {name} has {len(value)} characters; at most {longest} fit")
     if "\0" in value or not _encodable(value):
         raise ValueError(f"{where}: {name} holds a NUL or a lone surrogate: {value!r}")
 

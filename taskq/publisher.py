@@ -10,7 +10,7 @@ from taskq.events import Event, Listener
 class Publisher:
     """Calls every listener with every event, in order.
 
-    ``report`` is told of the first failure of each listener's class and of every thousandth one.
+    ``report`` is told of the first failure of each listener and of every thousandth one.
     ``failures`` counts them all.
     """
 
@@ -22,7 +22,7 @@ class Publisher:
     ) -> None:
         self._listeners = tuple(listeners)
         self._report = report
-        self._failed: dict[Listener, int] = {}
+        self._failed: dict[int, int] = {}
 
     @property
     def failures(self) -> int:
@@ -35,11 +35,11 @@ class Publisher:
 
     def publish(self, event: Event) -> None:
         """Tell every listener."""
-        for listener in self._listeners:
+        for place, listener in enumerate(self._listeners):
             try:
                 listener.on_event(event)
             except Exception as error:
-                count = self._failed.get(listener, 0) + 1
-                self._failed[listener] = count
+                count = self._failed.get(place, 0) + 1
+                self._failed[place] = count
                 if count % 1000 == 1:
                     self._report(listener, event, error)

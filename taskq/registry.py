@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import iscoroutinefunction
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any, cast
 
 import msgspec
 
 from taskq.engine.handler import Handler
-from taskq.errors import ConfigurationError
+from taskq.errors import ConfigurationError, SerializationError
 from taskq.hooks import HOOKS, hook_type
+from taskq.logs import unfit_result
 from taskq.model import DeadLetter, Hook
 from taskq.options import HookFunction, TaskOptions
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
-from taskq.task import Effective, Task, completed
+from taskq.task import Definition, Effective, Task, completed
 
 
 class Registry:
@@ -86,7 +87,7 @@ class Registry:
                 function=definition.function,
                 is_async=task.is_async,
                 decode=definition.codec.decode,
-                encode=definition.codec.encode_result,
+                encode=_encoder(definition),
                 no_retry=definition.no_retry,
             )
             for name in (definition.name, *definition.aliases):
@@ -94,6 +95,22 @@ class Registry:
                 for hook, function in definition.hooks.items():
                     handlers[hook_type(name, hook)] = _hook_handler(function)
         return handlers
+
+
+def _encoder(definition: Definition) -> Callable[[object], str]:
+    """Encodes results. One that does not fit the return annotation is stored all the same, since
+    its handler has run; but whoever awaits it will not be able to read it, so that is said."""
+    codec = definition.codec
+
+    def encode(value: object) -> str:
+        text = codec.encode_result(value)
+        try:
+            codec.decode_result(text)
+        except SerializationError as error:
+            unfit_result(definition.name, error)
+        return text
+
+    return encode
 
 
 class _HookArguments(msgspec.Struct, frozen=True):
@@ -108,10 +125,43 @@ def _hook_handler(function: HookFunction) -> Handler:
 
     return Handler(
         function=function,
-        is_async=iscoroutinefunction(function),
+        is_async=is_async(function),
         decode=decode,
         encode=lambda _: "null",
     )
+
+
+def is_async(function: object) -> bool:
+    """Whether calling it gives a coroutine: an async function, a task of one, or an object whose
+    ``__call__`` is one."""
+    if isinstance(function, Task):
+        return function.is_async
+    if iscoroutinefunction(function):
+        return True
+    return callable(function) and iscoroutinefunction(function.__call__)
+
+
+def checked_function(where: str, function: object) -> None:
+    """What can be a task: a function, sync or async, that is no generator and no method.
+
+    Raises ConfigurationError.
+    """
+    if not callable(function) or isinstance(function, Task):
+        raise ConfigurationError(f"@taskq.activity decorates a function, not {function!r}")
+    if isgeneratorfunction(function) or isasyncgenfunction(function):
+        raise ConfigurationError(f"{where}: a generator has no one result; return a list")
+    scope = str(getattr(function, "__qualname__", "")).rpartition("<locals>.")[2]
+    if "." in scope and next(iter(signature(function).parameters), None) in ("self", "cls"):
+        raise ConfigurationError(
+            f"{where}: a method's object is not stored with the call; decorate a function"
+        )
+
+
+def checked_aliases(where: str, names: object) -> tuple[str, ...]:
+    """The older names of a task. Raises ConfigurationError."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise ConfigurationError(f"{where}: aliases must be a sequence of names, not {names!r}")
+    return tuple(checked_name(where, name) for name in cast("Sequence[object]", names))
 
 
 def checked_name(where: str, name: object) -> str:
@@ -121,12 +171,13 @@ def checked_name(where: str, name: object) -> str:
     return name
 
 
-def checked_exceptions(where: str, types: Sequence[object]) -> tuple[type[BaseException], ...]:
-    """The exception types of ``no_retry``. Raises ConfigurationError."""
-    for kind in types:
+def checked_exceptions(where: str, types: object) -> tuple[type[BaseException], ...]:
+    """The exception types of ``no_retry``, one or several. Raises ConfigurationError."""
+    given = cast("Sequence[object]", types if isinstance(types, Sequence) else (types,))
+    for kind in given:
         if not isinstance(kind, type) or not issubclass(kind, BaseException):
             raise ConfigurationError(f"{where}: no_retry takes exception types, not {kind!r}")
-    return cast("tuple[type[BaseException], ...]", tuple(types))
+    return cast("tuple[type[BaseException], ...]", tuple(given))
 
 
 def checked_hooks(where: str, hooks: Mapping[Hook, object]) -> dict[Hook, HookFunction]:

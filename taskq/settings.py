@@ -64,6 +64,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """``enqueue_timeout`` for a blocking ``delay`` on a worker's own event loop."""
 
     def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            _typed(name, getattr(self, name))
         for name in _POSITIVE:
             _positive(name, getattr(self, name))
         if not NAME.match(self.queue):
@@ -79,6 +81,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.max_payload > 1_048_576:
             raise ConfigurationError(
                 f"max_payload must be at most 1048576 bytes (1 MiB), not {self.max_payload}"
+            )
+        if self.lock_timeout >= self.enqueue_timeout:
+            raise ConfigurationError(
+                f"lock_timeout ({self.lock_timeout} s) must be less than enqueue_timeout"
+                f" ({self.enqueue_timeout} s), so that a lock can be named as the reason"
             )
         if self.renew_interval is not None and self.renew_interval > self.lease / 3:
             raise ConfigurationError(
@@ -144,7 +151,7 @@ def load(
     values: dict[str, object] = {}
     for name in Settings.__struct_fields__:
         text = environ.get(f"TASKQ_{name.upper()}")
-        if text is not None:
+        if text:
             values[name] = _parsed(name, text)
     for name, value in (overrides or {}).items():
         if name not in Settings.__struct_fields__:
@@ -152,8 +159,6 @@ def load(
                 f"TaskQ has no setting {name!r}; there are: {', '.join(Settings.__struct_fields__)}"
             )
         values[name] = value
-    for name, value in values.items():
-        _typed(name, value)
     return Settings(**cast("Any", values))
 
 

@@ -115,7 +115,10 @@ class Stats(Struct, frozen=True, kw_only=True):
 
 
 class UnservedType(Struct, frozen=True, kw_only=True):
-    """A queue and type with activities waiting that no live worker serves."""
+    """A queue and type that no live worker serves, and how many activities wait there.
+
+    ``waiting`` counts pending, scheduled and retrying ones.
+    """
 
     queue: str
     type: str

@@ -11,9 +11,9 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Struct
 
-from taskq.codec import Codec, digest, to_json
+from taskq.codec import Codec, digest, from_json, to_json
 from taskq.context import Context, current_or_none
-from taskq.errors import DepthExceeded
+from taskq.errors import DepthExceeded, SerializationError
 from taskq.future import ActivityFuture, Tracker
 from taskq.idempotency import key_hash
 from taskq.model import Activity, Hook, Idempotency, Policy, Priority, Receipt
@@ -155,10 +155,15 @@ class Task(Generic[P, R]):
     def build_json(self, payload: str) -> Activity[R]:
         """The same from the JSON text of an object of named arguments, checked as a call is.
 
-        Raises SerializationError when it does not fit.
+        Raises TypeError for names that do not fit the signature, SerializationError for the rest.
         """
-        args, kwargs = self._definition.codec.decode(payload)
-        return self._activity(self._definition.codec.encode(args, kwargs))
+        codec = self._definition.codec
+        given = from_json(payload, label="the arguments")
+        if not isinstance(given, dict):
+            raise SerializationError("the arguments must be one JSON object of named arguments")
+        codec.check_names(cast("dict[str, object]", given))
+        args, kwargs = codec.decode(payload)
+        return self._activity(codec.encode(args, kwargs))
 
     def future(self, id: UUID | str) -> ActivityFuture[R]:
         """A handle on a call stored elsewhere. Raises ValueError for a text that is no UUID."""
@@ -200,8 +205,8 @@ class Task(Generic[P, R]):
             policy=self._policy(effective.policy),
             run_at=call.run_at,
             delay=call.delay,
-            metadata=to_json(dict(call.metadata)) if call.metadata else None,
-            tags=to_json(dict(call.tags)) if call.tags else None,
+            metadata=to_json(dict(call.metadata), label="metadata") if call.metadata else None,
+            tags=to_json(dict(call.tags), label="tags") if call.tags else None,
             source=call.source,
             correlation_id=call.correlation_id or lineage.correlation_id,
             user_id=call.user_id or lineage.user_id,

@@ -6,11 +6,13 @@ from types import TracebackType
 from typing import Protocol, Self
 from uuid import UUID
 
-import anyio
+from anyio import create_task_group, get_cancelled_exc_class
 from anyio.abc import TaskGroup
 
 from taskq.engine import Engine, Health
+from taskq.engine.failure import sole
 from taskq.engine.report import ErrorLog
+from taskq.errors import InvalidState
 
 
 class Runner(Protocol):
@@ -23,7 +25,11 @@ class Runner(Protocol):
 
 class Worker:
     """``async with taskq.worker() as worker``: claims from the moment it is entered until the block
-    ends; then it stops gracefully."""
+    ends; then it stops gracefully.
+
+    An error of the block leaves it as it is, not in an ExceptionGroup. When the worker itself
+    cannot go on (a schema that does not fit), the block is cancelled and that error raised.
+    """
 
     def __init__(self, engine: Engine, run: Runner) -> None:
         self._engine = engine
@@ -51,7 +57,7 @@ class Worker:
         self._engine.stop(grace)
 
     async def __aenter__(self) -> Self:
-        self._group = anyio.create_task_group()
+        self._group = create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._run, self._engine)
         return self
@@ -62,6 +68,15 @@ class Worker:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        assert self._group is not None
+        if self._group is None:
+            raise InvalidState("this worker was not entered")
         self.stop()
-        return await self._group.__aexit__(exc_type, exc, traceback)
+        cancelled = exc_type is not None and issubclass(exc_type, get_cancelled_exc_class())
+        try:
+            if cancelled:
+                return await self._group.__aexit__(exc_type, exc, traceback)
+            # The body's own error goes on as itself, not in a group, when the worker has stopped.
+            await self._group.__aexit__(None, None, None)
+            return None
+        except BaseExceptionGroup as group:
+            raise sole(group) from None

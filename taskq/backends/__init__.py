@@ -203,7 +203,11 @@ class Backend(Protocol):
     async def heartbeat(self, beat: Heartbeat) -> Renewal:
         """Renew leases to now + lease by the store's clock where (id, worker, claim) still holds
         (ended but not taken back still holds), write the worker's row with ``seen_at`` = now by the
-        store's clock, add its counts; one transaction."""
+        store's clock, add its counts; one transaction.
+
+        Also deletes the rows of workers that were not seen for ``presence.FORGOTTEN_AFTER``
+        seconds (an hour): those that were killed never retire.
+        """
         ...
 
     async def cancel_requests(self, worker: UUID) -> list[UUID]:
@@ -264,7 +268,8 @@ class Inspector(Protocol):
         ...
 
     async def unserved(self, *, alive_within: float = 60.0) -> list[UnservedType]:
-        """Queues and types with pending activities that no live worker serves."""
+        """Queues and types with activities waiting, due or not yet (pending, scheduled, retrying),
+        that no live worker serves; in order of queue and type."""
         ...
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:

@@ -12,7 +12,7 @@ from taskq.bridge.poster import loop_poster
 from taskq.bridge.protocol import Bridge
 from taskq.bridge.resident import ResidentBridge
 from taskq.bridge.served import ServedThread, serve_in_thread
-from taskq.bridge.worker_thread import run_in_thread
+from taskq.bridge.worker_thread import busy_threads, run_in_thread
 
 __all__ = (
     "Bridge",
@@ -20,6 +20,7 @@ __all__ = (
     "ResidentBridge",
     "Doorbell",
     "loop_poster",
+    "busy_threads",
     "run_in_thread",
     "ServedThread",
     "serve_in_thread",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import sys
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -18,6 +22,10 @@ class DirectBridge(Bridge):
 
     Under a virtual clock nothing here moves time, so trio's autojump works.
     """
+
+    def __init__(self) -> None:
+        self._fork_callbacks: list[Callable[[], Callable[[], object] | None]] = []
+        _directs.add(self)
 
     async def call(
         self,
@@ -52,9 +60,35 @@ class DirectBridge(Bridge):
         """Run ``function(*args)`` to its end here and now; what it raises is raised here."""
         self.call_sync(function, *args)
 
+    def on_fork(self, callback: Callable[[], object]) -> None:
+        """See ``Bridge.on_fork``."""
+        if inspect.ismethod(callback):
+            self._fork_callbacks.append(weakref.WeakMethod(callback))
+        else:
+            self._fork_callbacks.append(lambda: callback)
+
+    def reset_after_fork(self) -> None:
+        """Run the fork callbacks."""
+        for find in self._fork_callbacks:
+            callback = find()
+            if callback is not None:
+                callback()
+
     def close(self, grace: float = GRACE) -> None:
         """Nothing runs here between calls, so there is nothing to end."""
 
     async def aclose(self, grace: float = GRACE) -> None:
         """Nothing to end; a checkpoint."""
         await checkpoint()
+
+
+_directs: weakref.WeakSet[DirectBridge] = weakref.WeakSet()
+
+
+def _reset_directs() -> None:
+    for bridge in tuple(_directs):
+        bridge.reset_after_fork()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_reset_directs)

@@ -50,6 +50,13 @@ class Bridge(Protocol):
         """Run ``function(*args)`` beside the store and do not wait for it; from any thread."""
         ...
 
+    def on_fork(self, callback: Callable[[], object]) -> None:
+        """Have ``callback`` called in a forked child, before anything else uses this bridge there.
+
+        A bound method is held weakly, anything else for as long as the bridge lives.
+        """
+        ...
+
     def close(self, grace: float = GRACE) -> None:
         """Let running calls end for ``grace`` seconds, cancel the others, stop.
 

@@ -15,6 +15,7 @@ from taskq.bridge.poster import loop_poster
 
 T = TypeVar("T")
 
+_busy: set[threading.Thread] = set()
 _limiter: RunVar[anyio.CapacityLimiter] = RunVar("taskq_worker_threads")
 
 
@@ -34,9 +35,12 @@ async def run_in_thread(function: Callable[[], T], *, on_end: Callable[[], objec
     def body() -> T:
         if not began.acquire(blocking=False):
             raise RuntimeError("the caller was cancelled before the thread began")
+        thread = threading.current_thread()
+        _busy.add(thread)
         try:
             return function()
         finally:
+            _busy.discard(thread)
             post(on_end)
 
     try:
@@ -44,6 +48,11 @@ async def run_in_thread(function: Callable[[], T], *, on_end: Callable[[], objec
     finally:
         if began.acquire(blocking=False):
             post(on_end)
+
+
+def busy_threads() -> int:
+    """How many threads of this process are inside a function of ``run_in_thread`` now."""
+    return len(_busy)
 
 
 def _unlimited() -> anyio.CapacityLimiter:

@@ -142,6 +142,10 @@ def _store(found: TaskQ) -> Iterator[Finding]:
         message = f"{store.location} lives inside one process: nothing else can be seen from here"
         yield Finding(Level.WARN, "database", message, "use SQLite where processes share work")
         return
+    if missing(store.location) and not Path(store.location).parent.is_dir():
+        message = f"there is no folder for the database {store.location}"
+        yield Finding(Level.FAIL, "database", message, "create the folder, or name another file")
+        return
     if missing(store.location):
         message = f"there is no database at {store.location} yet"
         advice = "the first delay() or worker makes it; or go to the folder where the app runs"

@@ -133,7 +133,8 @@ def workers_command(database: str | None, app: str | None, as_json: bool) -> Non
     if not workers:
         say("no live worker")
         return
-    emit_table(_WORKER_COLUMNS, [_worker_row(worker, found.clock.now()) for worker in workers])
+    rows = [_worker_row(worker, found.clock.now()) for worker in workers]
+    emit_table(_WORKER_COLUMNS, rows, spare=("id", "types", "host", "queues"))
 
 
 def stats_fields(stats: Stats) -> dict[str, object]:
@@ -219,7 +220,8 @@ def _emit_page(page: ActivityPage) -> None:
     if not page.items:
         say("no activity matches")
         return
-    emit_table(_ACTIVITY_COLUMNS, [_activity_row(item) for item in page.items])
+    rows = [_activity_row(item) for item in page.items]
+    emit_table(_ACTIVITY_COLUMNS, rows, spare=("queue", "priority", "created", "outcome"))
     if page.next is not None:
         say(f"there are more: --before {page.next}")
 

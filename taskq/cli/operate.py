@@ -22,6 +22,7 @@ from taskq.cli.target import identified, opened, target_options
 from taskq.cli.text import ascii_json, printable
 from taskq.errors import ResultTimeout, SerializationError
 from taskq.lifecycle import RETRYABLE_BY_OPERATOR
+from taskq.logs import configure
 from taskq.model import OnDuplicate, Priority, Status
 from taskq.options import CallArguments
 from taskq.settings import NAME
@@ -104,6 +105,12 @@ def enqueue_command(
         raise Refused(f"--wait takes seconds of at least 0, not {wait}")
     place, name, payload = arguments(words, named=bool(chosen(None, app)))
     found = load_app(chosen(place, app))
+    if not found.client.store.capabilities.shared:
+        raise Refused(
+            f"{found.client.store.location} lives inside one process: the call would be gone when"
+            " this command ends"
+        )
+    configure("warning", "text")
     try:
         given = {key: value for key, value in options.items() if value is not None}
         if tags:
@@ -206,6 +213,8 @@ def _enqueued(found: TaskQ, name: str, payload: str, options: Mapping[str, Any])
     task = _task(found, name)
     try:
         activity = task.options(**cast("CallArguments", options)).build_json(payload)
+    except TypeError as error:
+        raise Refused(str(error)) from error
     except (SerializationError, ValueError) as error:
         raise Refused(f"{name}: {error}" if name not in str(error) else str(error)) from error
     return found.enqueue([activity])[0].id

@@ -89,11 +89,16 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def emit_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Rows of texts under headings. Whatever the texts hold is escaped."""
+def emit_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()
+) -> None:
+    """Rows of texts under headings. Whatever the texts hold is escaped.
+
+    On a terminal that is too narrow, ``spare`` columns are left out, the first named first.
+    """
     cells = [[printable(cell) for cell in row] for row in rows]
     if on_terminal():
-        _rich_table(columns, cells)
+        _rich_table(columns, cells, spare)
     else:
         emit(aligned(columns, cells))
 
@@ -114,15 +119,33 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def fitting(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int
+) -> list[int]:
+    """Which columns, by number, to show so that lines fit ``width``, as far as that can be had."""
+    widths = [max(len(line[at]) for line in (columns, *rows)) for at in range(len(columns))]
+    shown = list(range(len(columns)))
+    for name in spare:
+        if sum(widths[at] for at in shown) + 3 * len(shown) <= width:
+            break
+        shown = [at for at in shown if columns[at] != name]
+    return shown
+
+
+def _rich_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str]
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    shown = fitting(columns, rows, spare, console.width)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for at in shown:
+        last = at == shown[-1]
+        table.add_column(columns[at], no_wrap=True, overflow="ellipsis" if last else "fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(row[at]) for at in shown))
+    console.print(table)

@@ -70,9 +70,16 @@ class Stopping:
             say("stopping now")
 
     def listen(self) -> None:
-        """Take SIGINT and SIGTERM from here on, until the process ends; in the main thread only."""
+        """Take SIGINT and SIGTERM from here on; in the main thread only."""
         for number in _SIGNALS:
             signal.signal(number, self._on_signal)
+
+    def over(self) -> None:
+        """The worker has stopped. A signal that comes while the interpreter ends, which is when it
+        gives signals back their default, must not make a clean end look like a violent one."""
+        if self._received:
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         self._received += 1

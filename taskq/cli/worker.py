@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
+import time
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from taskq.app import TaskQ
 from taskq.assembly import WorkerArguments, engine_for, run_engine
+from taskq.bridge import busy_threads
 from taskq.cli.banner import banner
 from taskq.cli.command import Command
 from taskq.cli.failure import Refused
@@ -107,7 +108,8 @@ def worker_command(
     """Run activities of APP, written module:attribute, for example app:taskq.
 
     TASKQ_APP names the app where nothing else does. The first SIGINT or SIGTERM stops it
-    gracefully, a second one now, a third at once. Exit code 1 when a handler had to be stopped.
+    gracefully, a second one now, a third at once. Exit code 0 after a stop in which everything that
+    had not ended was put back in order, else 1.
     """
     if backend == "trio" and find_spec("trio") is None:
         raise Refused('--async-backend trio needs trio: pip install "taskq-anyio[trio]"')
@@ -165,11 +167,14 @@ def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:
     found.publisher.add(LoggingListener())
     found.publisher.add(stopping)
     stopping.listen()
-    return anyio.run(
-        partial(_serve, found, engine, run, stopping),
-        backend=run.backend,
-        backend_options=backend_options(run.backend),
-    )
+    try:
+        return anyio.run(
+            partial(_serve, found, engine, run, stopping),
+            backend=run.backend,
+            backend_options=backend_options(run.backend),
+        )
+    finally:
+        stopping.over()
 
 
 def backend_options(backend: AsyncBackend) -> dict[str, object]:
@@ -220,13 +225,8 @@ def _leave(ending: Ending) -> None:
 
 
 def _lingering() -> int:
-    """How many threads are still in a handler that would hold the interpreter. Idle ones are
-    given a moment to end."""
-    threads = [
-        thread
-        for thread in threading.enumerate()
-        if thread.name.startswith("AnyIO worker") and not thread.daemon
-    ]
-    for thread in threads:
-        thread.join(0.5 / len(threads))
-    return sum(thread.is_alive() for thread in threads)
+    """How many threads are still in a handler, after a moment in which they may end."""
+    end = time.monotonic() + 0.5
+    while busy_threads() and time.monotonic() < end:
+        time.sleep(0.01)
+    return busy_threads()

@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from taskq.codec.annotations import Decode, Decoders, misfit, plain_tree, resolve
-from taskq.errors import ConfigurationError, SerializationError
 from taskq.codec.exactness import (
     DEFAULT_LIMITS,
     MAX_BYTES,
@@ -36,6 +35,7 @@ from taskq.codec.exactness import (
     unwrapped,
 )
 from taskq.codec.foreign import to_plain
+from taskq.errors import ConfigurationError, SerializationError
 
 __all__ = ["Codec", "Limits", "canonical", "digest", "from_json", "to_json"]
 
@@ -138,6 +138,17 @@ class Codec:
         if self._in_order:
             return fields, {}
         return self._spread(fields)
+
+    def check_names(self, names: Collection[str]) -> None:
+        """Whether an object with these keys can be the arguments.
+
+        Raises TypeError that shows the signature, as a wrong call does.
+        """
+        wrong = [name for name in names if name not in self._names]
+        lacking = [name for name in self._names if name in self._required and name not in names]
+        if wrong or lacking:
+            what = f"no argument is named {wrong[0]!r}" if wrong else f"{lacking[0]!r} is missing"
+            raise TypeError(f"{self.name}{_readable(self.signature)}: {what}")
 
     def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name, in the signature's order, defaults filled."""

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from taskq.errors import ConfigurationError, SerializationError
 from taskq.codec.exactness import SUPPORTED, Place, is_dict, refusal
 from taskq.codec.foreign import ModelMisfit, from_plain, is_model_type
+from taskq.errors import ConfigurationError, SerializationError
 
 Decode = Callable[[str], Any]
 

@@ -21,8 +21,8 @@ from uuid import UUID
 
 import msgspec
 
-from taskq.errors import ConfigurationError, SerializationError
 from taskq.codec.foreign import is_model, model_members, root_of
+from taskq.errors import ConfigurationError, SerializationError
 
 MAX_BYTES = 1_048_576
 """No limit may be set higher than this many bytes of UTF-8."""

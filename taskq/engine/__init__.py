@@ -94,6 +94,7 @@ class Engine:
         self._announced = False
         self._left = False
         self._failure: BaseException | None = None
+        self._obstacle: BaseException | None = None
 
     @property
     def options(self) -> EngineOptions:
@@ -121,16 +122,28 @@ class Engine:
         the time shorter: ``stop(0)`` means now. Said before ``run``, nothing is run (seed:E20).
         """
         seconds = self._options.shutdown_grace if grace is None else grace
-        if not seconds >= 0:
-            raise ValueError(f"grace must be 0 seconds or more, not {grace!r}")
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"grace must be a finite number of seconds, 0 or more, not {grace!r}")
         self._grace = min(self._grace, seconds)
         self._stop_bell.ring()
         self._grace_bell.ring()
+
+    def cannot_open(self, error: BaseException) -> None:
+        """The store could not be opened; whoever is to run this engine tries again."""
+        self._obstacle = error
+        self._supervisor.report("open", error)
+
+    def close(self) -> None:
+        """It runs no more, or will never run: readers of ``errors`` end. Safe to repeat."""
+        self._state = State.STOPPED
+        self.errors.close()
 
     def health(self) -> Health:
         """How it fares, from any thread."""
         parts = self._parts
         reasons = [] if self._state is State.RUNNING else [f"the worker is {self._state}"]
+        if self._state is State.NEW and self._obstacle is not None:
+            reasons.append(f"the store cannot be opened: {self._obstacle}")
         reasons += [f"{name} makes no progress" for name in self._supervisor.stalled()]
         if parts is not None and parts.slots.all_stuck:
             reasons.append("every slot is held by a thread past its timeout")
@@ -165,8 +178,7 @@ class Engine:
             if not self.stopping:
                 await self._run(task_status)
         finally:
-            self._state = State.STOPPED
-            self.errors.close()
+            self.close()
         if self._failure is not None:
             raise self._failure
 

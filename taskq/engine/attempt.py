@@ -22,7 +22,7 @@ from taskq.engine.isolation import run_isolated
 from taskq.events import Started
 from taskq.lifecycle import Cancelled, Failed, Interrupted, Outcome, Succeeded, TimedOut
 from taskq.middleware import Middleware
-from taskq.model import ErrorKind
+from taskq.model import ErrorInfo, ErrorKind
 
 
 class Run(Struct, frozen=True):
@@ -85,7 +85,7 @@ class Runner:
 
     async def _ended(self, held: Held, handler: Handler, work: Awaitable[object]) -> Outcome:
         """Await the work within its timeout. A value counts whenever it comes (seed:R11, W32)."""
-        caught: BaseException | None = None
+        late: ErrorInfo | None = None
         timeout = held.attempt.timeout
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
         scope = held.scope = anyio.CancelScope(deadline=deadline)
@@ -94,7 +94,8 @@ class Runner:
                 try:
                     value = await work
                 except BaseException as error:
-                    caught = error
+                    if scope.cancel_called:
+                        late = timeout_error(held.attempt, error)
                     raise
                 return _succeeded(held, handler, value)
         except anyio.get_cancelled_exc_class() as error:
@@ -103,7 +104,7 @@ class Runner:
         except BaseException as error:
             if not (held.reason or scope.cancel_called):
                 return classify(error, held.attempt, no_retry=handler.no_retry)
-        return _stopped(held, caught)
+        return _stopped(held, late)
 
     async def _unexplained(self, held: Held, handler: Handler, error: BaseException) -> Outcome:
         """A cancellation that nobody here asked for.
@@ -169,12 +170,12 @@ def _succeeded(held: Held, handler: Handler, value: object) -> Succeeded | Faile
         return failed(error, held.attempt, kind=ErrorKind.RESULT, retryable=False)
 
 
-def _stopped(held: Held, caught: BaseException | None) -> Outcome:
+def _stopped(held: Held, late: ErrorInfo | None) -> Outcome:
     """The outcome of an attempt that was told to stop and did."""
     reason = held.reason or Stop.TIMEOUT
     match reason:
         case Stop.TIMEOUT:
-            return TimedOut(timeout_error(held.attempt, caught))
+            return TimedOut(late or timeout_error(held.attempt, None))
         case Stop.CANCELLED:
             return Cancelled()
         case Stop.SHUTDOWN | Stop.LEASE_LOST:

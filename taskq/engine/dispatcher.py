@@ -22,6 +22,10 @@ MOST = 500
 """Activities in one claim at the most."""
 PROMOTED = 1000
 """Due activities moved at once when a burst looks whether anything is left."""
+FIRST_HOLD, LAST_HOLD = 0.25, 10.0
+"""Leases for which claims are held back for isolated activities: at first, and at the most."""
+SHARE = 4
+"""How many times as long as for them it then claims for everything else."""
 
 
 class Dispatcher:
@@ -33,8 +37,9 @@ class Dispatcher:
     first gives back what the store thinks that this worker holds.
 
     Activities to be isolated are claimed when nothing else runs, and run with nothing beside them.
-    Under constant load it looks once a lease whether there are any, and only then lets the slots
-    run empty for them.
+    Under constant load it looks about once a lease whether there are any, and only then lets the
+    slots run empty for one of them. It holds back for a while only; if that was too short, it goes
+    on and has more patience the next time, so that whatever runs here ends within it at last.
 
     With ``burst`` it returns when everything was recorded that it ran, and then nothing was due and
     nothing could be claimed. Errors of the store are raised: its supervisor starts it again.
@@ -68,7 +73,13 @@ class Dispatcher:
         )
         self._bell = Doorbell()
         self._awaited: Callable[[], bool] | None = None
-        self._alone_at = ground.clock.monotonic()
+        self._hold = Backoff(
+            ground.random,
+            first=FIRST_HOLD * ground.options.lease,
+            last=LAST_HOLD * ground.options.lease,
+        )
+        self._rhythm = Backoff(ground.random, first=ground.options.lease, last=ground.options.lease)
+        self._look_at = ground.clock.monotonic() + self._rhythm.pause()
         slots.on_free = self._slot_freed
 
     def ring(self) -> None:
@@ -81,9 +92,9 @@ class Dispatcher:
             await self._until(lambda: self._room > 0)
             await self._returns.reconcile()
             self._bell.clear()
-            if self._clock.monotonic() - self._alone_at > self._options.lease:
-                await self._look_for_isolated()
-            calm = not self._slots.active and not len(self._ledger)
+            if self._clock.monotonic() >= self._look_at:
+                await self._give_isolated_a_turn()
+            calm = not self._slots.active and self._ledger.settled
             room = self._room
             found = await self._claim(room) if room else 0
             if found == room or await self._run_alone():
@@ -140,38 +151,50 @@ class Dispatcher:
         """If nothing runs, claim an isolated activity and wait until it has ended."""
         if self._slots.active:
             return False
-        self._alone_at = self._clock.monotonic()
         if not await self._claim(1, alone=True):
+            self._look_at = self._clock.monotonic() + self._rhythm.pause()
             return False
+        self._hold.reset()
         await self._until(lambda: not self._slots.active)
         return True
 
-    async def _look_for_isolated(self) -> None:
-        """Let the slots run empty for isolated activities, if there are any.
-
-        What was found is given back at once: were it held while others still run, a crash of theirs
-        would be its last.
-        """
-        self._alone_at = self._clock.monotonic()
-        found = await self._claimed(1, alone=True)
-        if not found:
+    async def _give_isolated_a_turn(self) -> None:
+        """Let the slots run empty for one isolated activity, if any waits and for as long."""
+        began = self._clock.monotonic()
+        end = began + self._hold.pause()
+        waits = await self._isolated_waits()
+        while waits and self._slots.active and self._clock.monotonic() < end:
+            look_again = min(end, self._clock.monotonic() + self._options.poll_max)
+            await self._until(lambda: not self._slots.active, by=look_again)
+            waits = not self._slots.active or await self._isolated_waits()
+        if not waits:
+            self._hold.reset()
+            self._look_at = self._clock.monotonic() + self._rhythm.pause()
             return
-        await self._returns.give_back(found)
-        await self._until(lambda: not self._slots.active)
-        while await self._run_alone():
-            pass
+        await self._run_alone()
+        now = self._clock.monotonic()
+        self._look_at = now + SHARE * (now - began)
+
+    async def _isolated_waits(self) -> bool:
+        """Whether there is one. It is put back at once: were it held while others still run, a
+        crash of theirs would be its last."""
+        found = await self._claimed(1, alone=True)
+        await self._returns.put_back(found)
+        return bool(found)
 
     async def _promoted(self) -> bool:
         """Whether anything was due."""
         promotion = await self._access.call(self._backend.promote, PROMOTED)
         return promotion.moved > 0
 
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something that slots bring about. A ring is kept for afterwards."""
-        while not condition():
-            self._awaited = condition
+    async def _until(self, condition: Callable[[], bool], *, by: float = math.inf) -> None:
+        """Wait for something that slots bring about, at most until ``by``. Doubts are cleared up
+        meanwhile: what the store wrongly thinks is held here is not renewed."""
+        self._awaited = lambda: condition() or self._returns.in_doubt
+        while not condition() and (left := by - self._clock.monotonic()) > 0:
             self._bell.clear()
-            await self._wait(self._options.poll_max)
+            await self._returns.reconcile()
+            await self._wait(min(left, self._options.poll_max))
             self._progress()
         self._awaited = None
 

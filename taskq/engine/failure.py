@@ -28,7 +28,7 @@ LONGEST_TRACEBACK = 16384
 LONGEST_TYPE = 200
 """Characters that are recorded at the most."""
 LONGEST_CHAIN = 100
-"""Causes, or groups inside groups, that are looked at."""
+"""Causes, or exceptions inside groups, that are looked at."""
 LONGEST_DELAY = 100 * 365.25 * 86400.0
 """Seconds: a hundred years."""
 
@@ -43,18 +43,19 @@ def classify(
 
     Asked in this order: taskq's own exceptions, ``no_retry``, a boolean ``retryable`` of the error
     or of its causes, the outermost first; then it is retried (design 2, seed:R5). A group that
-    holds a single exception counts as that one.
+    holds a single exception counts as that one, and a group of nothing but children's failures as
+    such a failure.
     """
     cause = sole(error)
     if isinstance(cause, Snooze):
         return _snoozed(cause, attempt)
     if isinstance(cause, RetryError):
         return _retried(cause, attempt)
-    if isinstance(cause, ActivityFailed):
-        retried = attempt.policy.on_child_failure == "retry"
+    leaves = _leaves(cause)
+    if all(isinstance(leaf, (ActivityFailed, ActivityCancelled)) for leaf in leaves):
+        cancelled = any(isinstance(leaf, ActivityCancelled) for leaf in leaves)
+        retried = attempt.policy.on_child_failure == "retry" and not cancelled
         return failed(error, attempt, kind=ErrorKind.CHILD, retryable=retried)
-    if isinstance(cause, ActivityCancelled):
-        return failed(error, attempt, kind=ErrorKind.CHILD, retryable=False)
     if not isinstance(cause, TaskQError) and isinstance(cause, no_retry):
         return failed(error, attempt, retryable=False)
     return failed(error, attempt, retryable=_says_retryable(cause))
@@ -119,6 +120,21 @@ def sole(error: BaseException) -> BaseException:
             break
         error = members[0]
     return error
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions that are no groups; groups beyond ``LONGEST_CHAIN`` count as such."""
+    leaves: list[BaseException] = []
+    inner = [error]
+    for _ in range(LONGEST_CHAIN):
+        if not inner:
+            break
+        one = inner.pop()
+        members = _members(one)
+        inner.extend(members)
+        if not members:
+            leaves.append(one)
+    return leaves + inner
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:

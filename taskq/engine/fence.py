@@ -17,7 +17,7 @@ class Fence:
     A lease that could be renewed is young. One that is within its margin may soon be somebody
     else's: the keeper is asked (``renew``) to try once more, and if the next look finds it no
     younger, its handler is cancelled. Nothing is cancelled only because this event loop was blocked
-    meanwhile.
+    meanwhile. A thread that was told and runs on is nothing to renew for.
     """
 
     def __init__(self, ground: Ground, *, renew: Callable[[], None]) -> None:
@@ -26,6 +26,7 @@ class Fence:
         self._progress = partial(ground.supervisor.progress, "fence")
         self._renew = renew
         self._suspects: set[Held] = set()
+        self._told: set[Held] = set()
 
     async def run(self) -> None:
         """Look for ever, several times within the margin."""
@@ -43,6 +44,7 @@ class Fence:
         }
         for held in ending & self._suspects:
             held.stop(Stop.LEASE_LOST)
+        self._told = ending & (self._told | self._suspects)
         self._suspects = ending
-        if ending:
+        if ending - self._told:
             self._renew()

@@ -6,17 +6,23 @@ from functools import partial
 
 import anyio
 
-from taskq.backends import Hint, Topic
+from taskq.backends import Hint, Topic, Watch
 from taskq.bridge.poster import Post
 from taskq.engine.canceller import Canceller
 from taskq.engine.dispatcher import Dispatcher
 from taskq.engine.ground import Ground
 from taskq.engine.promoter import Promoter
-from taskq.engine.supervisor import IDLE
+
+SHORTEST = 1.0
+"""Seconds for which a watch is kept at the least."""
 
 
 class Hints:
-    """A standing subscription. Losing hints makes things later, never wrong: everybody polls."""
+    """A standing subscription. Losing hints makes things later, never wrong: everybody polls.
+
+    A watch may end unseen, as when the app closes its store beside this worker. So it is replaced
+    every ``poll_max`` seconds, the new one first so that nothing is missed.
+    """
 
     def __init__(
         self,
@@ -29,6 +35,7 @@ class Hints:
     ) -> None:
         self._access = ground.access
         self._backend = ground.backend
+        self._life = max(SHORTEST, ground.options.poll_max)
         self._progress = partial(ground.supervisor.progress, "hints")
         self._post = post
         self._dispatcher = dispatcher
@@ -37,14 +44,19 @@ class Hints:
 
     async def run(self) -> None:
         """Listen until cancelled. Raises BackendError when the store cannot be reached."""
-        topics = (Topic.READY, Topic.CANCEL)
-        watch = await self._access.call(self._backend.watch, topics, self._hear)
+        watch = await self._watch()
         try:
             while True:
                 self._progress()
-                await anyio.sleep(IDLE)
+                await anyio.sleep(self._life)
+                old, watch = watch, await self._watch()
+                await self._access.call(old.close)
         finally:
             await self._access.call(watch.close)
+
+    async def _watch(self) -> Watch:
+        topics = (Topic.READY, Topic.CANCEL)
+        return await self._access.call(self._backend.watch, topics, self._hear)
 
     def _hear(self, hint: Hint) -> None:
         """On any thread."""

@@ -57,8 +57,10 @@ class Ledger:
         self._written = anyio.Event()
         self._room = anyio.Event()
 
-    def __len__(self) -> int:
-        return len(self._entries)
+    @property
+    def settled(self) -> bool:
+        """Whether every outcome has been settled."""
+        return not self._entries
 
     @property
     def full(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
-from taskq.errors import BackendError
 from taskq.events import HandedBack
+from taskq.lifecycle import Unstarted, decide
 from taskq.model import Lease
 
 
@@ -32,20 +32,15 @@ class Returns:
 
         Raises BackendError; it is in doubt then, and the next ``reconcile`` will do it.
         """
-        if not unstarted:
-            return
-        for held in unstarted:
-            held.finish()
-        try:
-            await self._hand_back([held.attempt.lease for held in unstarted])
-        except BackendError:
-            self.in_doubt = True
-            raise
-        finally:
-            for held in unstarted:
-                self._holdings.release(held)
+        await self._returned(unstarted, self._hand_back([held.attempt.lease for held in unstarted]))
         for held in unstarted:
             self._emit(HandedBack(attempt=held.attempt))
+
+    async def put_back(self, looked_at: Sequence[Held]) -> None:
+        """The same for what was claimed only to see whether it is there: its timeline shows none of
+        it."""
+        transitions = [decide(held.attempt, Unstarted()) for held in looked_at]
+        await self._returned(looked_at, self._access.call(self._backend.settle, transitions))
 
     async def reconcile(self) -> None:
         """If in doubt, give back what the store holds in this worker's name and nobody here knows.
@@ -74,6 +69,19 @@ class Returns:
                 if not holdings.holds(lease) and not holdings.has_let_go(lease)
             ]
         )
+
+    async def _returned(self, unstarted: Sequence[Held], call: Awaitable[object]) -> None:
+        """Make the call that gives these back, and hold them no longer."""
+        for held in unstarted:
+            held.finish()
+        try:
+            await call
+        except BaseException:
+            self.in_doubt = True
+            raise
+        finally:
+            for held in unstarted:
+                self._holdings.release(held)
 
     async def _hand_back(self, leases: list[Lease]) -> None:
         if leases:

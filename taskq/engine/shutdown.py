@@ -59,13 +59,15 @@ class Shutdown:
         self._ledger = ledger
         self._returns = returns
         self._keeper = keeper
-        self._grace = anyio.CancelScope()
+        self._grace_end = math.inf
+        self._phases: dict[anyio.CancelScope, float] = {}
 
     def allow(self, grace: float) -> None:
         """Handlers have ``grace`` seconds from now, or less if it was less before."""
-        end = min(self._grace.deadline, anyio.current_time() + grace)
-        self._grace.deadline = end
-        self._access.end_by(end + MARGIN)
+        self._grace_end = min(self._grace_end, anyio.current_time() + grace)
+        for phase, beyond in self._phases.items():
+            phase.deadline = self._grace_end + beyond
+        self._access.end_by(self._grace_end + MARGIN)
 
     async def finish(self, *, intake: Sequence[Loop], keeping: Loop) -> None:
         """Steps 1 to 7; ``allow`` was called. ``intake`` are the loops that take activities in."""
@@ -79,14 +81,17 @@ class Shutdown:
         for loop in intake:
             await loop.ended.wait()
         self._keeper.stop()
-        await keeping.end_by(self._grace.deadline + LAST_BEAT)
+        with self._phase(LAST_BEAT):
+            await keeping.ended.wait()
+        keeping.end()
+        await keeping.ended.wait()
         await self.leave()
 
     async def flush(self) -> None:
         """Step 5, trying again until the time for it is up."""
         backoff = Backoff(self._ground.random, last=0.5)
-        with anyio.CancelScope(deadline=self._grace.deadline + WRITTEN):
-            while len(self._ledger):
+        with self._phase(WRITTEN):
+            while not self._ledger.settled:
                 try:
                     await self._ledger.flush()
                 except BackendError as error:
@@ -104,6 +109,12 @@ class Shutdown:
         except Exception as error:
             self._report(error)
 
+    def _phase(self, beyond: float) -> anyio.CancelScope:
+        """Ends ``beyond`` seconds after the grace, also if that is shortened meanwhile."""
+        phase = anyio.CancelScope(deadline=self._grace_end + beyond)
+        self._phases[phase] = beyond
+        return phase
+
     async def _hand_back_unstarted(self) -> None:
         try:
             await self._returns.give_back(self._slots.withdraw(received_by=math.inf))
@@ -111,11 +122,11 @@ class Shutdown:
             self._report(error)
 
     async def _finish_attempts(self) -> None:
-        with self._grace:
+        with self._phase(0.0):
             await self._slots.quiet()
         for held in self._holdings.all():
             held.stop(Stop.SHUTDOWN)
-        with anyio.CancelScope(deadline=self._grace.deadline + UNWOUND):
+        with self._phase(UNWOUND):
             await self._slots.quiet()
         for held in self._holdings.all():
             if held.running:

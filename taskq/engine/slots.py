@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -9,6 +10,7 @@ from functools import partial
 import anyio
 from anyio.lowlevel import checkpoint
 
+from taskq.bridge.leftover import drop_leftover_cancel
 from taskq.engine.attempt import Runner
 from taskq.engine.ground import Ground
 from taskq.engine.handler import Handler
@@ -17,7 +19,7 @@ from taskq.engine.ledger import Ledger
 from taskq.engine.pace import Pace
 from taskq.engine.returns import Returns
 from taskq.events import ThreadOverran
-from taskq.lifecycle import Cancelled, Snoozed
+from taskq.lifecycle import Cancelled, TimedOut, Unstarted
 
 UNKNOWN_TYPE_PAUSE = 5.0
 """Seconds for which an activity of a type without handler is put back (seed:W21)."""
@@ -114,22 +116,36 @@ class Slots:
     async def carry(self) -> None:
         """One carrier: takes what was handed over and runs it, until it is cancelled.
 
-        Idle carriers wait one by one, the latest is woken first, so that a claim of three wakes
-        three and not all.
+        On asyncio a handler can leave its task cancelled behind, as by a timeout of its own
+        that fires as it returns. That must not end the carrier.
         """
         while True:
-            if not self._waiting:
-                event = anyio.Event()
-                self._idle.append(event)
-                await event.wait()
-                continue
-            held = self._waiting.popleft()
-            self.used += 1
             try:
-                await self._run(held)
+                await self._carry_next()
+            except anyio.get_cancelled_exc_class():
+                if anyio.current_effective_deadline() == -math.inf:
+                    raise
+                await drop_leftover_cancel()
+
+    async def _carry_next(self) -> None:
+        """Idle carriers wait one by one, the latest is woken first, so that a claim of three wakes
+        three and not all."""
+        if not self._waiting:
+            event = anyio.Event()
+            self._idle.append(event)
+            try:
+                await event.wait()
             finally:
-                self.used -= 1
-                self._freed()
+                if not event.is_set():
+                    self._idle.remove(event)
+            return
+        held = self._waiting.popleft()
+        self.used += 1
+        try:
+            await self._run(held)
+        finally:
+            self.used -= 1
+            self._freed()
 
     async def _run(self, held: Held) -> None:
         """Run one attempt, or say why not; it always leaves the slots finished."""
@@ -137,10 +153,11 @@ class Slots:
         try:
             await self._attempt(held, now)
         except Exception as error:
-            # No handler's doing. The activity is let go: its lease ends, and it runs again.
             self._report(error)
-            held.finish()
-            self._holdings.let_go(held)
+            if not held.finished:  # no handler's doing: it is left to its lease, and runs again
+                held.finish()
+                self._holdings.let_go(held)
+        await drop_leftover_cancel()
         if held.threads:
             await self._outwait_thread(held)
         if self._ledger.full:
@@ -151,6 +168,10 @@ class Slots:
         if held.elder is not None:
             await self._outwait_elder(held, held.elder)
             now = self._clock.monotonic()
+        if held.reason is Stop.LEASE_LOST:
+            held.finish()
+            self._holdings.release(held)
+            return
         if held.reason is Stop.CANCELLED:
             self._ledger.put(held, Cancelled(), 0.0)
             return
@@ -159,11 +180,13 @@ class Slots:
             return
         handler = self._handlers.get(held.attempt.type)
         if handler is None:
-            self._ledger.put(held, Snoozed(UNKNOWN_TYPE_PAUSE), 0.0)
+            self._ledger.put(held, Unstarted(UNKNOWN_TYPE_PAUSE), 0.0)
             return
         outcome = await self._runner.run(held, handler)
         seconds = self._clock.monotonic() - now
         self._pace.measure(seconds)
+        if held.threads and isinstance(outcome, TimedOut):
+            self._emit(ThreadOverran(attempt=held.attempt))
         if not held.finished:
             self._ledger.put(held, outcome, seconds)
 
@@ -178,8 +201,6 @@ class Slots:
         if self._closing:
             return
         self.stuck += 1
-        if held.reason is None:
-            self._emit(ThreadOverran(attempt=held.attempt))
         self._settle_quiet()
         try:
             await held.gone()

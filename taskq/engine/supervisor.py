@@ -35,13 +35,6 @@ class Loop:
         """Cancel it; see ``ended`` for when that is done."""
         self._scope.cancel()
 
-    async def end_by(self, time: float) -> None:
-        """Let it end by itself until ``time`` (the event loop's clock), then cancel it."""
-        with anyio.CancelScope(deadline=time):
-            await self.ended.wait()
-        self.end()
-        await self.ended.wait()
-
 
 class Supervisor:
     """Restarts loops that fail, reports why, and remembers when each made progress last.

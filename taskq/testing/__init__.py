@@ -6,5 +6,6 @@
 from __future__ import annotations
 
 from taskq.testing.clock import LoopClock, ManualClock
+from taskq.testing.drain import drain
 
-__all__ = ("LoopClock", "ManualClock")
+__all__ = ("LoopClock", "ManualClock", "drain")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
 
@@ -397,3 +398,69 @@ def test_ids_grow_with_time(taskq: TaskQ) -> None:
 
     ids: list[UUID] = [send.build().id for _ in range(100)]
     assert ids == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"aliases": "old"},
+        {"no_retry": [3]},
+        {"on_failure": 3},
+        {"max_retries": 10**10},
+    ],
+)
+def test_a_decorator_option_that_makes_no_sense_is_refused(
+    taskq: TaskQ, options: dict[str, object]
+) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+
+        @taskq.activity(**options)  # type: ignore[call-overload, misc]
+        async def send() -> None: ...
+
+
+def test_one_exception_type_is_enough_for_no_retry(taskq: TaskQ) -> None:
+    @taskq.activity(no_retry=ValueError)  # type: ignore[call-overload, misc]
+    async def send() -> None: ...
+
+    assert send.definition.no_retry == (ValueError,)
+
+
+def test_generators_and_methods_are_no_tasks(taskq: TaskQ) -> None:
+    def generator() -> Iterator[int]:
+        yield 1
+
+    async def async_generator() -> AsyncIterator[int]:
+        yield 1
+
+    class Service:
+        def method(self, n: int) -> None: ...
+
+    for function in (generator, async_generator):
+        with pytest.raises(ConfigurationError, match="generator"):
+            taskq.activity(function)
+    with pytest.raises(ConfigurationError, match="method"):
+        taskq.activity(Service.method)
+
+
+@pytest.mark.parametrize("given", [["x"], [("send", 1)], "send", 3])
+def test_enqueue_takes_what_build_made(taskq: TaskQ, given: object) -> None:
+    with pytest.raises(TypeError, match=r"task\.build"):
+        taskq.enqueue(given)  # type: ignore[arg-type]
+
+
+def test_texts_of_a_call_have_a_bound(taskq: TaskQ) -> None:
+    @taskq.activity
+    async def send() -> None: ...
+
+    with pytest.raises(ValueError, match="correlation_id"):
+        send.options(correlation_id="x" * 1001)
+    with pytest.raises(ConfigurationError, match="as_root"):
+        send.options(as_root="no")  # type: ignore[arg-type]
+
+
+def test_bad_metadata_is_named_by_its_path(taskq: TaskQ) -> None:
+    @taskq.activity
+    async def send() -> None: ...
+
+    with pytest.raises(SerializationError, match="metadata: a"):
+        send.options(metadata={"a": float("nan")}).build()

@@ -310,3 +310,27 @@ async def test_a_type_that_no_worker_knows_waits(app: TaskQ) -> None:
         gaps = await app.client.call(app.client.store.unserved)
     assert info.status is Status.PENDING
     assert [(gap.type, gap.waiting) for gap in gaps] == [("nobody_knows", 1)]
+
+
+async def test_a_hook_may_be_a_task_or_an_object_with_an_async_call(app: TaskQ) -> None:
+    told: list[str] = []
+    done = anyio.Event()
+
+    @app.activity
+    async def notify(dead: DeadLetter) -> None:
+        told.append("task")
+
+    class Hook:
+        async def __call__(self, dead: DeadLetter) -> None:
+            told.append("object")
+            done.set()
+
+    @app.activity(max_retries=0, on_dead_letter=notify, on_failure=Hook())
+    async def fail() -> None:
+        raise ValueError("no")
+
+    async with app.worker(concurrency=1):
+        await fail.adelay()
+        with anyio.fail_after(10):
+            await done.wait()
+    assert told == ["task", "object"]

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 import anyio
 import pytest
 
-from taskq import ConfigurationError, Context, SchemaError, Status, TaskQ, current
+from taskq import (
+    ActivityDeadLettered,
+    ConfigurationError,
+    Context,
+    SchemaError,
+    Status,
+    TaskQ,
+    current,
+)
 from taskq.backends.memory import MemoryBackend
 from taskq.events import Completed, Enqueued, Event, Started, WorkerStarted, WorkerStopped
 from taskq.middleware import Next
+from taskq.testing import drain
 from tests.calls.conftest import NewApp
 
 
@@ -276,3 +292,144 @@ def test_a_url_that_nobody_serves_is_refused_without_its_password(url: str, word
     with pytest.raises(ConfigurationError, match=words) as caught:
         TaskQ(url)
     assert "secret" not in str(caught.value)
+
+
+async def test_an_error_of_the_block_leaves_it_as_it_is(app: TaskQ) -> None:
+    @app.activity(max_retries=0)
+    async def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ActivityDeadLettered):
+        async with app.worker():
+            await (await fail.adelay())
+    with pytest.raises(KeyError, match="mine"):
+        async with app.worker():
+            raise KeyError("mine")
+
+
+async def test_a_worker_that_cannot_go_on_cancels_its_block_and_says_why() -> None:
+    class Newer(MemoryBackend):
+        async def open(self) -> None:
+            raise SchemaError("made by a newer taskq")
+
+    app = TaskQ(backend=Newer())
+
+    @app.activity
+    async def work() -> None: ...
+
+    with pytest.raises(SchemaError, match="newer"):
+        async with app.worker():
+            await anyio.sleep_forever()
+
+
+async def test_a_cancelled_block_ends_its_worker(app: TaskQ) -> None:
+    @app.activity
+    async def work() -> None: ...
+
+    with anyio.move_on_after(0.05) as scope:
+        async with app.worker():
+            await anyio.sleep_forever()
+    assert scope.cancelled_caught
+
+
+async def test_an_unhashable_listener_that_raises_cannot_hurt(new_app: NewApp) -> None:
+    @dataclass
+    class Bad:
+        seen: int = 0
+
+        def on_event(self, event: Event) -> None:
+            self.seen += 1
+            raise RuntimeError("bad listener")
+
+    bad = Bad()
+    app = new_app(listeners=[bad])
+
+    @app.activity
+    async def work() -> None: ...
+
+    await work.adelay()
+    assert bad.seen == app.publisher.failures == 1
+
+
+async def test_drain_runs_what_is_due_and_returns(app: TaskQ) -> None:
+    @app.activity
+    async def child() -> str:
+        return "child"
+
+    @app.activity
+    async def parent() -> str:
+        await child.adelay()
+        return "parent"
+
+    later = await child.aschedule(3600)
+    await parent.adelay()
+    await drain(app, concurrency=1)
+    stats = await app.astats()
+    assert stats.by_status[Status.COMPLETED] == 2
+    assert (await later.ainfo()).status is Status.SCHEDULED
+
+
+async def test_a_result_that_does_not_fit_its_annotation_is_said_by_the_worker(
+    app: TaskQ, caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.activity
+    async def give() -> int:
+        return "text"  # type: ignore[return-value]
+
+    future = await give.adelay()
+    await drain(app)
+    assert (await future.ainfo()).status is Status.COMPLETED
+    assert "the result of give does not fit its return annotation" in caplog.text
+
+
+async def test_leaving_the_app_by_cancellation_still_closes_it(new_app: NewApp) -> None:
+    app = new_app()
+    with anyio.CancelScope() as scope:
+        async with app:
+            scope.cancel()
+            await anyio.sleep_forever()
+    assert not app.client.is_open
+
+
+def test_an_app_that_is_dropped_gives_its_thread_back(tmp_path: Path) -> None:
+    def use() -> None:
+        app = TaskQ(f"sqlite:///{tmp_path}/dropped.db")
+
+        @app.activity
+        async def work() -> None: ...
+
+        work.delay()
+
+    before = threading.active_count()
+    use()
+    gc.collect()
+    end = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+def test_a_forked_child_can_use_memory_though_its_lock_was_taken() -> None:
+    script = """
+import os, sys, threading
+from taskq import TaskQ
+app = TaskQ("memory://")
+@app.activity
+async def work() -> None: ...
+lock = next(value for name, value in vars(app.client.store).items() if name == "_lock")
+lock.acquire()
+child = os.fork()
+if child == 0:
+    work.delay()
+    os._exit(7)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=20, check=False).returncode == 7
+
+
+def test_closing_an_app_that_was_never_used_starts_nothing(tmp_path: Path) -> None:
+    app = TaskQ(f"sqlite:///{tmp_path}/never.db")
+    before = threading.active_count()
+    app.close()
+    assert threading.active_count() == before
+    assert not (tmp_path / "never.db").exists()

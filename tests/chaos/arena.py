@@ -1,4 +1,4 @@
-"""A folder with an app and a database, worker processes in it, and what can be seen from outside."""
+"""A folder with an app and a database, worker processes in it, and what is seen from outside."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+REPOSITORY = Path(__file__).parents[2]
 APP = Path(__file__).with_name("chaos_app.py")
 PATIENCE = 20.0
 """Seconds after which something that should happen has not; no measure of speed."""
@@ -113,7 +114,7 @@ class Arena:
         return self.python(*command, **settings)
 
     def python(self, *arguments: str, ready: bool = True, **settings: float) -> WorkerProcess:
-        """Start Python in the folder as a worker; wait until it claims, if it is to be ``ready``."""
+        """Start Python in the folder; wait until it claims, if it is to be ``ready``."""
         process = WorkerProcess(
             self.folder, [sys.executable, *arguments], self.environment(**settings)
         )
@@ -121,6 +122,31 @@ class Arena:
         if ready:
             self.wait_until_ready(process)
         return process
+
+    def pause(self, process: WorkerProcess) -> None:
+        """Stop a process where it stands, but not in the middle of a transaction: whoever stands
+        still there keeps everybody from writing, as long as the database is a file."""
+
+        def paused() -> bool:
+            process.send(signal.SIGSTOP)
+            if self._writable():
+                return True
+            process.send(signal.SIGCONT)
+            return False
+
+        until(paused, "it is paused outside of a transaction")
+
+    def _writable(self) -> bool:
+        """Whether nobody stands still in a write transaction."""
+        connection = sqlite3.connect(self.database, isolation_level=None, timeout=1)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            return False
+        finally:
+            connection.close()
+        return True
 
     def wait_until_ready(self, process: WorkerProcess) -> None:
         """Wait until it claims."""
@@ -135,7 +161,9 @@ class Arena:
         """The environment of the arena's processes."""
         kept = {name: text for name, text in os.environ.items() if not name.startswith("TASKQ_")}
         given = {**self.settings, **settings}
-        return {**kept, **{f"TASKQ_{name}": str(value) for name, value in given.items()}}
+        path = os.pathsep.join(filter(None, [str(REPOSITORY), kept.get("PYTHONPATH")]))
+        texts = {f"TASKQ_{name}": str(value) for name, value in given.items()}
+        return {**kept, **texts, "PYTHONPATH": path}
 
     def open(self, name: str) -> None:
         """Make the file that ``gate`` waits for."""

@@ -34,9 +34,9 @@ WITNESSES = {
 
 TABLES = """
 CREATE TEMP TABLE activity AS
-    SELECT lower(hex(id)) AS id, nullif(lower(hex(parent_id)), '') AS parent, queue, type, status, claim,
-           result, error_kind, idempotency_key, retry_count, crash_count, max_retries, max_crashes,
-           lease_until, ready_at, started_at, finished_at,
+    SELECT lower(hex(id)) AS id, nullif(lower(hex(parent_id)), '') AS parent, queue, type, status,
+           claim, result, error_kind, idempotency_key, retry_count, crash_count, max_retries,
+           max_crashes, lease_until, ready_at, started_at, finished_at,
            status IN ('completed', 'failed', 'dead_letter', 'cancelled') AS ended,
            json_array_length(policy, '$.hooks') AS hooks
     FROM store.taskq_activities;

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.chaos.arena import Arena
 from tests.chaos.audit import audit, report
 

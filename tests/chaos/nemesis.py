@@ -7,15 +7,11 @@ import os
 import random
 import signal
 import sqlite3
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from tests.chaos.arena import Arena, WorkerProcess, now
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.chaos.arena import Arena, WorkerProcess, now, until
 
 
 class Nemesis:
@@ -45,9 +41,12 @@ class Nemesis:
         )
 
     def rage(self, seconds: float, *, rate: float) -> None:
-        """Do harm for so long, while clients make ``rate`` activities a second."""
+        """Do harm for so long, while clients make ``rate`` activities a second. The time begins
+        when there is a worker to harm."""
+        self._tend()
+        until(lambda: self._victim() is not None, "a worker starts")
         end = time.monotonic() + seconds
-        due = time.monotonic() + 1.0
+        due = time.monotonic() + 0.5
         while (left := end - time.monotonic()) > 0:
             self._tend()
             while len(self._clients) < self._clients_wanted and left > 1:
@@ -58,7 +57,7 @@ class Nemesis:
             time.sleep(0.05)
 
     def heal(self, done: Callable[[], bool], *, within: float) -> bool:
-        """Do no more harm and wait until ``done``; whether it was in time. Then stop the workers."""
+        """Do no more harm; wait until ``done``, then stop the workers. Whether it was in time."""
         end = time.monotonic() + within
         self._paused = [(0.0, worker) for _, worker in self._paused]
         while self._clients and time.monotonic() < end:
@@ -171,14 +170,10 @@ class Nemesis:
 
     def _start_client(self, seconds: float, rate: float) -> None:
         self._started += 1
-        command = ["-m", "tests.chaos.producer", str(self._arena.folder)]
-        client = WorkerProcess(
-            REPOSITORY,
-            [sys.executable, *command, str(self._seed + self._started), str(seconds), str(rate)],
-            self._arena.environment(),
+        arguments = [self._arena.folder, self._seed + self._started, seconds, rate]
+        self._clients.append(
+            self._arena.python("-m", "tests.chaos.producer", *map(str, arguments), ready=False)
         )
-        self._arena.workers.append(client)
-        self._clients.append(client)
 
     def _write(self, what: str, worker: WorkerProcess, **fields: object) -> None:
         line = {"what": what, "at": now(), "pid": worker.pid, **fields}

@@ -47,7 +47,7 @@ class Producer:
         """One deed; how many activities it made, at least 1 for the pace."""
         chance = self._random.random()
         if chance < 0.10 and self._recent:
-            self._cancel(self._random.choice(self._recent))
+            self._cancel(self._random.choice(list(self._recent)[-8:]))
             return 1
         if chance < 0.20 and self._recent:
             self._look(self._random.choice(self._recent))

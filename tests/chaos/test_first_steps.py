@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.chaos.arena import WorkerProcess, until
 
 pytestmark = pytest.mark.chaos
 
-APP = '''
+APP = """
 from taskq import TaskQ, Priority
 
 taskq = TaskQ()
@@ -21,7 +22,7 @@ taskq = TaskQ()
 @taskq.activity(priority=Priority.HIGH, max_retries=5, timeout=30)
 async def send_email(to: str, subject: str = "Welcome") -> str:
     return f"{subject} to {to}"
-'''
+"""
 
 
 def test_a_call_from_one_process_is_run_by_a_worker_in_another(tmp_path: Path, loop: str) -> None:

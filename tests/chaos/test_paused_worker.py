@@ -19,7 +19,7 @@ def test_what_a_paused_worker_brings_too_late_is_refused(arena: Arena, loop: str
     until(lambda: len(arena.effects("start", pid=paused.pid)) == 2, "both run")
     other = arena.worker(loop)
 
-    paused.send(signal.SIGSTOP)
+    arena.pause(paused)
     arena.until_all("completed")
     accepted = {row["id"]: (row["worker"], row["result"]) for row in arena.rows()}
     other.send(signal.SIGTERM)
@@ -46,7 +46,7 @@ def test_what_nobody_took_from_a_paused_worker_goes_on_there(arena: Arena, loop:
     worker = arena.worker(loop)
     until(lambda: arena.effects("start"), "it runs")
 
-    worker.send(signal.SIGSTOP)
+    arena.pause(worker)
     until(lambda: now() > arena.row(future.id)["lease_until"] + 500_000, "its lease has ended")
     worker.send(signal.SIGCONT)
     until(lambda: now() < arena.row(future.id)["lease_until"], "it is renewed")

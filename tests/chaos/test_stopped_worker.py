@@ -30,7 +30,7 @@ def test_a_stop_claims_nothing_and_puts_what_is_cut_off_back_in_its_place(
 
     code = stopped(arena, worker, grace=1, meanwhile=lambda: arena.open("short"))
 
-    assert code == 1, "handlers were cut off"
+    assert code == 0
     rows = {row["id"]: row for row in arena.rows()}
     assert {rows[id]["status"] for id in short} == {"completed"}
     assert {(rows[id]["status"], rows[id]["claim"]) for id in long} == {("pending", 1)}
@@ -55,7 +55,7 @@ def test_a_stop_that_cuts_nothing_off_is_a_clean_end(arena: Arena, loop: str) ->
 
     def outlast() -> None:
         lease = arena.row(future.id)["lease_until"]
-        until(lambda: arena.row(future.id)["lease_until"] > lease + 2_500_000, "it is renewed")
+        until(lambda: arena.row(future.id)["lease_until"] > lease + 1_500_000, "it is renewed")
         arena.open("done")
 
     assert stopped(arena, worker, grace=5, meanwhile=outlast) == 0
@@ -114,7 +114,7 @@ def test_sync_handlers_may_end_in_the_grace_or_are_left_behind(arena: Arena, loo
 
     code = stopped(arena, worker, grace=1, meanwhile=lambda: arena.open("done"))
 
-    assert code == 1
+    assert code == 1, "a thread was left behind"
     assert arena.row(done.id)["status"] == "completed"
     assert arena.effects("heeded", id=heeding.id.hex)
     for future in (heeding, deaf):

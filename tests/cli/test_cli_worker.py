@@ -248,13 +248,15 @@ def test_the_second_signal_stops_handlers_now(cli, start, app_folder: Path, back
     assert (nap.status, nap.retry_count, nap.crash_count) == (Status.PENDING, 0, 0)
 
 
-def test_a_grace_that_was_too_short_shows_in_the_exit_code(cli, start, app_folder: Path) -> None:
+def test_putting_back_what_the_grace_was_too_short_for_is_a_clean_stop(
+    cli, start, app_folder: Path
+) -> None:
     """promise:G14"""
     enqueued(cli, "nap", seconds=60)
     worker = start("worker", "app:taskq", "--shutdown-grace", "0.2")
     worker.does("nap")
     worker.send(signal.SIGTERM)
-    assert worker.ends(within=5) == 1
+    assert worker.ends(within=5) == 0
     assert everything(app_folder)[0].status is Status.PENDING
 
 
@@ -315,13 +317,28 @@ def test_a_thread_that_does_not_end_is_left_behind(
 
 def test_a_signal_before_the_store_can_be_opened_ends_the_worker(start, app_folder: Path) -> None:
     """seed:E20"""
+    locked = sqlite3.connect(app_folder / "locked.db", isolation_level=None)
+    locked.execute("BEGIN EXCLUSIVE")
     (app_folder / "app.py").write_text(
-        (app_folder / "app.py").read_text().replace("TaskQ()", "TaskQ('sqlite:///no/such/x.db')")
+        (app_folder / "app.py")
+        .read_text()
+        .replace("TaskQ()", "TaskQ('sqlite:///locked.db', lock_timeout=0.1)")
     )
     worker = start("worker", "app:taskq")
     worker.says("open failed and goes on")
     worker.send(signal.SIGTERM)
     assert worker.ends(within=5) == 0
+    locked.close()
+
+
+def test_a_database_in_a_folder_that_is_not_there_is_said_at_once(start, app_folder: Path) -> None:
+    (app_folder / "app.py").write_text(
+        (app_folder / "app.py").read_text().replace("TaskQ()", "TaskQ('sqlite:///no/such/x.db')")
+    )
+    worker = start("worker", "app:taskq")
+    assert worker.ends(within=5) == 1
+    assert "there is no folder" in worker.stderr()
+    assert "Traceback" not in worker.stderr()
 
 
 def fetched(url: str) -> tuple[int, Any]:

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from taskq import events
+from taskq.backends import Heartbeat, Renewal
 from taskq.bridge import DirectBridge, ResidentBridge, serve_in_thread
 from taskq.engine import pulse
 from taskq.model import Status
@@ -65,13 +66,23 @@ async def test_a_loop_that_is_stuck_beyond_every_timeout_is_reported_and_not_ren
 
     monkeypatch.setattr(keeper, "TICK", 0.05)
     dumped: list[float] = []
+    blocked_until: list[float] = []
     health: list[tuple[str, ...]] = []
+
+    beats: list[float] = []
+    heartbeat = world.memory.heartbeat
+
+    async def spying(beat: Heartbeat) -> Renewal:
+        beats.append(time.monotonic())
+        return await heartbeat(beat)
 
     async def block() -> None:
         time.sleep(1.2)  # noqa: ASYNC251
+        blocked_until.append(time.monotonic())
         health.append(engine.health().reasons)
 
     world.on("block", block)
+    monkeypatch.setattr(world.memory, "heartbeat", spying)
     bridge = ResidentBridge()
     engine = world.engine(bridge=bridge, dump=lambda: dumped.append(time.monotonic()), **SHORT)
     async with world.running(engine, grace=0):
@@ -83,6 +94,7 @@ async def test_a_loop_that_is_stuck_beyond_every_timeout_is_reported_and_not_ren
     await bridge.aclose()
     assert len(dumped) == 1
     assert dumped[0] - began > 0.4
+    assert not any(dumped[0] + 0.05 < beat < blocked_until[0] for beat in beats)
     assert health[0][-1] == "the event loop is stuck"
     assert any("stuck" in str(error.error) for error in engine.errors.kept())
     assert await world.status(id) is not Status.PROCESSING
@@ -149,3 +161,36 @@ async def test_errors_can_be_read_while_the_worker_runs_and_end_with_it(world: W
             await until(lambda: "promoter" in read)
             engine.stop()
     assert read == [error.loop for error in engine.errors.kept()]
+
+
+@pytest.mark.parametrize("hinted", [True, False])
+async def test_a_cancel_reaches_a_handler_from_beside_the_store(world: World, hinted: bool) -> None:
+    """promise:G10, from other threads: by a hint, or with a renewal."""
+
+    async def sleeper() -> None:
+        await anyio.sleep(3600)
+
+    world.on("sleeper", sleeper)
+    bridge, store = ResidentBridge(), world.view()
+    if not hinted:
+        store.hang("watch")
+    async with world.running(world.engine(store, bridge=bridge, **SHORT)):
+        id = await world.submit("sleeper", timeout=None)
+        await until(lambda: bool(world.seen(events.Started)))
+        await bridge.call(world.memory.cancel, [id])
+        assert (await world.ended(id)).status is Status.CANCELLED
+    await bridge.aclose()
+
+
+async def test_a_lost_lease_is_told_from_beside_the_store(world: World) -> None:
+    async def sleeper() -> None:
+        await anyio.sleep(3600)
+
+    world.on("sleeper", sleeper)
+    bridge = ResidentBridge()
+    async with world.running(world.engine(bridge=bridge, **SHORT), grace=0):
+        id = await world.submit("sleeper", timeout=None)
+        await until(lambda: bool(world.seen(events.Started)))
+        world.memory._tables.rows[id].claim += 1
+        await until(lambda: bool(world.seen(events.OutcomeRefused)))
+    await bridge.aclose()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime, timedelta
 
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 
 from taskq.engine import EngineOptions, ErrorLog
 from taskq.engine.backoff import Backoff
 from taskq.engine.contact import Contact
+from taskq.engine.holdings import Holdings
 from taskq.engine.isolation import run_isolated
 from taskq.engine.pace import MOST_AHEAD, Pace
+from taskq.engine.pulse import Pulse
 from taskq.engine.record import count_of, event_of
 from taskq.engine.report import KEPT
 from taskq.engine.rollup import Count, Rollup
@@ -155,6 +160,49 @@ def test_a_long_silence_is_a_break_too() -> None:
     assert contact.unbroken(60.0) == 0.0
     contact.answered(60.0)
     assert contact.unbroken(61.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "patience"), [((), 60.0), ((5.0,), 60.0), ((5.0, 300.0), 300.0)]
+)
+def test_an_event_loop_is_stuck_after_the_longest_timeout_or_a_minute(
+    timeouts: tuple[float, ...], patience: float
+) -> None:
+    """design 7.5."""
+    holdings, posted, dumps = Holdings(30.0), deque[Callable[[], object]](), deque[int]()
+    attempts = [replace(attempt(), timeout=timeout) for timeout in timeouts]
+    for held in holdings.take(attempts, claimed_at=0.0, received_at=0.0):
+        held.begin(0.0, grace=30.0)
+    pulse = Pulse(post=posted.append, holdings=holdings, dump=lambda: dumps.append(1))
+    assert not pulse.feel(0.0)
+    assert not pulse.feel(patience)
+    assert pulse.feel(patience + 1.0)
+    assert not pulse.feel(patience + 2.0), "said once"
+    assert (pulse.stuck, len(dumps), len(posted)) == (True, 1, 1)
+    posted.popleft()()
+    assert not pulse.stuck
+    assert not pulse.feel(1000.0)
+    assert len(posted) == 1
+
+
+def test_an_event_loop_that_runs_something_without_a_timeout_is_never_called_stuck() -> None:
+    holdings = Holdings(30.0)
+    forever = replace(attempt(), timeout=None)
+    for held in holdings.take([forever], claimed_at=0.0, received_at=0.0):
+        held.begin(0.0, grace=30.0)
+    pulse = Pulse(post=lambda callback: None, holdings=holdings, dump=lambda: None)
+    assert not pulse.feel(0.0)
+    assert not pulse.feel(1e9)
+
+
+def test_of_what_was_let_go_only_so_much_is_remembered() -> None:
+    holdings = Holdings(30.0)
+    attempts = [attempt() for _ in range(1100)]
+    for held in holdings.take(attempts, claimed_at=0.0, received_at=0.0):
+        holdings.let_go(held)
+    assert not holdings
+    assert not holdings.has_let_go(attempts[0].lease)
+    assert holdings.has_let_go(attempts[-1].lease)
 
 
 def error(number: int) -> BackgroundError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import anyio
 import anyio.lowlevel
 import pytest
@@ -490,3 +492,28 @@ async def test_the_counts_of_a_worker_reach_the_rollup_when_it_stops(world: Worl
         counted[key] = counted.get(key, 0) + bucket.count
         assert sum(bucket.waits) == sum(bucket.runs) == bucket.count
     assert counted == {("noop", "completed"): 5, ("fail", "failed"): 1}
+
+
+async def test_handlers_that_never_wait_do_not_starve_the_rest(world: World) -> None:
+    """Slots give way now and then, so that renewals, claims and timeouts go on."""
+    turns: list[int] = []
+    seen: list[int] = []
+
+    async def grind() -> None:
+        seen.append(len(turns))
+        end = time.perf_counter() + 0.002
+        while time.perf_counter() < end:
+            pass
+
+    async def count_turns() -> None:
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns.append(1)
+
+    world.on("grind", grind)
+    await world.submit_many("grind", 100)
+    async with anyio.create_task_group() as group:
+        group.start_soon(count_turns)
+        await world.engine(burst=True, concurrency=2, claim_ahead=200).run()
+        group.cancel_scope.cancel()
+    assert seen[-1] - seen[50] >= 3

@@ -53,7 +53,7 @@ async def test_two_stops_at_once_from_threads_are_one(world: World) -> None:
     engine.stop()
 
 
-@pytest.mark.parametrize("grace", [-1.0, float("nan")])
+@pytest.mark.parametrize("grace", [-1.0, float("nan"), float("inf")])
 async def test_a_grace_that_is_none_is_refused(world: World, grace: float) -> None:
     world.on("noop", noop)
     engine = world.engine()
@@ -152,6 +152,28 @@ async def test_a_cancellation_that_a_handler_makes_up_is_its_failure(world: Worl
             info = await world.ended(await world.submit(type, max_retries=0))
             assert info.status is Status.DEAD_LETTER
             assert info.error is not None and "CancelledError" in info.error.type
+        assert (await world.ended(await world.submit("noop"))).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_cancellation_that_a_handler_leaves_behind_does_not_end_its_slot(
+    world: World,
+) -> None:
+    """Before Python 3.13 a timeout of asyncio's that fires as its block ends does this."""
+    import asyncio
+
+    async def leave_behind() -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        return "done"
+
+    world.on("leave_behind", leave_behind)
+    world.on("noop", noop)
+    async with world.running(world.engine(concurrency=1)):
+        for _ in range(3):
+            info = await world.ended(await world.submit("leave_behind"))
+            assert info.status is Status.COMPLETED
         assert (await world.ended(await world.submit("noop"))).status is Status.COMPLETED
 
 

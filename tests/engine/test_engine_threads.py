@@ -97,7 +97,7 @@ async def test_waiting_for_a_thread_is_no_running_time(world: World, gate: Gate)
     first = await world.submit("gate", timeout=None)
     async with world.running(world.engine(concurrency=2, threads=1)):
         await until(lambda: gate.inside == 1)
-        second = await world.submit("gate", timeout=0.3)
+        second = await world.submit("gate", timeout=0.3, max_retries=0)
         await until(lambda: len(world.seen(events.Started)) == 2)
         await anyio.sleep(0.5)
         gate.open.set()
@@ -211,6 +211,7 @@ async def test_at_a_stop_threads_get_the_grace_and_are_then_left_alone(
     info = await world.info(id)
     assert (info.status, info.retry_count, info.crash_count) == (Status.PENDING, 0, 0)
     assert gate.inside == 1
+    assert world.seen(events.ThreadOverran) == []
     gate.open.set()
     await until(lambda: gate.left == 1)
     assert gate.cancelled == [True]

@@ -63,6 +63,9 @@ INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slot
 -- retire
 DELETE FROM taskq_workers WHERE taskq_workers.id = :worker;
 
+-- forget_workers
+DELETE FROM taskq_workers WHERE taskq_workers.seen_at < :last;
+
 -- bucket
 SELECT taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
 FROM taskq_rollup
@@ -213,10 +216,16 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AN
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_8) AS anon_24;
 
--- next_waiting
+-- next_pending_type
 SELECT taskq_activities.queue, taskq_activities.type
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND (taskq_activities.queue, taskq_activities.type) > (:queue, :type) ORDER BY taskq_activities.queue, taskq_activities.type
+ LIMIT :param_1 OFFSET :param_2;
+
+-- next_due_type
+SELECT taskq_activities.queue, taskq_activities.type
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.queue, taskq_activities.type) > (:queue, :type) ORDER BY taskq_activities.queue, taskq_activities.type
  LIMIT :param_1 OFFSET :param_2;
 
 -- count_waiting
@@ -224,7 +233,11 @@ SELECT (SELECT count(*) AS count_1
 FROM (SELECT 1
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type
- LIMIT :cap OFFSET :param_1) AS anon_2) AS anon_1;
+ LIMIT :cap OFFSET :param_1) AS anon_2) AS anon_1, (SELECT count(*) AS count_2
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = :queue AND taskq_activities.type = :type
+ LIMIT :cap OFFSET :param_2) AS anon_4) AS anon_3;
 
 -- claim (one queue)
 UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim + :claim_1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id

@@ -240,9 +240,14 @@ def test_counts_and_waiting_types_come_from_indexes(connection: Connection) -> N
     }
     for query, values, plan in (
         (
-            queries.next_waiting(),
+            queries.next_pending_type(),
             {"queue": "", "type": ""},
             "SEARCH taskq_activities USING INDEX ready_by_type ((queue,type)>(?,?))",
+        ),
+        (
+            queries.next_due_type(),
+            {"queue": "", "type": ""},
+            "SEARCH taskq_activities USING INDEX due_by_type ((queue,type)>(?,?))",
         ),
         (
             queries.next_queue(),

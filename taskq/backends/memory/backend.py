@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import timedelta
 from itertools import islice
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from taskq.backends import Capabilities, ClaimRequest, Heartbeat, Hint, Promotion, Renewal, Topic
+from taskq.backends.arrival import isolated
+from taskq.backends.changes import Changes
+from taskq.backends.fence import holds, lease_ended
+from taskq.backends.instants import later
 from taskq.backends.memory.reader import MemoryReader
-from taskq.backends.memory.row import isolated
-from taskq.backends.memory.settlement import check_transition, lease_ended, settle
+from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
-from taskq.backends.memory.watches import Changes, MemoryWatch
+from taskq.backends.memory.watches import MemoryWatch
 from taskq.backends.timeline import retry_detail
 from taskq.clock import Clock, SystemClock
 from taskq.lifecycle import (
@@ -80,19 +82,18 @@ class MemoryBackend(MemoryReader):
                 row.claim += 1
                 row.worker = request.worker
                 row.started_at = now
-                row.lease_until = now + timedelta(seconds=request.lease)
+                row.lease_until = later(now, request.lease)
                 self._tables.move(row, Status.PROCESSING, now)
                 attempts.append(row.attempt(request.worker))
         return attempts
 
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         """See ``Backend.settle``."""
-        for transition in transitions:
-            check_transition(transition)
         changes = Changes()
         with self._lock:
             now = self._clock.now()
-            settlements = [settle(self._tables, each, now, changes) for each in transitions]
+            staged = [stage(transition, now) for transition in transitions]
+            settlements = [settle(self._tables, each, now, changes) for each in staged]
         self._tell(changes)
         return settlements
 
@@ -103,7 +104,7 @@ class MemoryBackend(MemoryReader):
             now = self._clock.now()
             for lease in leases:
                 row = self._tables.rows.get(lease.id)
-                if row is None or not row.holds(worker, lease.claim):
+                if row is None or not holds(row, worker, lease.claim):
                     continue
                 if row.cancel_requested_at is not None:
                     row.error = cancelled_error(row.number)
@@ -112,7 +113,7 @@ class MemoryBackend(MemoryReader):
                     row.note(Note.HANDED_BACK, now, {}, row.number)
                     self._tables.move(row, Status.PENDING, now)
                 row.worker = None
-                changes.moved(row)
+                changes.moved(row.id, row.status)
         self._tell(changes)
 
     async def held(self, worker: UUID) -> list[Lease]:
@@ -128,13 +129,14 @@ class MemoryBackend(MemoryReader):
             now = self._clock.now()
             for lease in beat.leases:
                 row = self._tables.rows.get(lease.id)
-                if row is None or not row.holds(beat.worker.id, lease.claim):
+                if row is None or not holds(row, beat.worker.id, lease.claim):
                     lost.add(lease.id)
                     continue
-                row.lease_until = now + timedelta(seconds=beat.lease)
+                row.lease_until = later(now, beat.lease)
                 if row.cancel_requested_at is not None:
                     cancelled.add(lease.id)
             self._tables.report(replace(beat.worker, seen_at=now), beat.number, beat.buckets)
+            self._tables.forget_workers(now)
         return Renewal(lost=frozenset(lost), cancelled=frozenset(cancelled))
 
     async def cancel_requests(self, worker: UUID) -> list[UUID]:
@@ -168,7 +170,7 @@ class MemoryBackend(MemoryReader):
             head = self._tables.due.head()
             while head is not None and head.ready_at <= now and moved < limit:
                 self._tables.move(head, Status.PENDING, now)
-                changes.moved(head)
+                changes.moved(head.id, head.status)
                 moved += 1
                 head = self._tables.due.head()
             next_due = None if head is None else max(0.0, (head.ready_at - now).total_seconds())
@@ -194,7 +196,7 @@ class MemoryBackend(MemoryReader):
                 elif not row.status.terminal:
                     row.error = cancelled_error(row.number)
                     self._tables.move(row, Status.CANCELLED, now)
-                    changes.moved(row)
+                    changes.moved(row.id, row.status)
         self._tell(changes)
         return before
 
@@ -237,10 +239,10 @@ class MemoryBackend(MemoryReader):
                 row.note(Note.RETRIED, now, detail, None)
                 row.retry_count = row.crash_count = 0
                 row.result = row.error = None
-                row.isolate = isolated(row.activity)
+                row.isolate = isolated(row.activity.max_crashes)
                 row.ready_at = now
                 self._tables.move(row, Status.PENDING, now)
-                changes.moved(row)
+                changes.moved(row.id, row.status)
         self._tell(changes)
         return before
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.tables import Tables
+from taskq.backends.presence import ALIVE_WITHIN, serves
 from taskq.backends.timeline import entries
 from taskq.clock import Clock
 from taskq.model import Priority, Status
@@ -26,8 +27,7 @@ from taskq.snapshot import (
     WorkerInfo,
 )
 
-ALIVE_WITHIN = 60.0
-"""A worker whose latest heartbeat is at most so many seconds old counts as live."""
+_WAITING = frozenset({Status.PENDING, Status.SCHEDULED, Status.RETRYING})
 
 
 class MemoryReader:
@@ -84,12 +84,12 @@ class MemoryReader:
             waiting = Counter(
                 (row.activity.queue, row.activity.type)
                 for row in self._rows()
-                if row.status is Status.PENDING
+                if row.status in _WAITING
             )
         return [
             UnservedType(queue=queue, type=type, waiting=count)
             for (queue, type), count in sorted(waiting.items())
-            if not any(_serves(worker, queue, type) for worker in workers)
+            if not any(serves(worker, queue, type) for worker in workers)
         ]
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
@@ -118,10 +118,6 @@ def _live(tables: Tables, now: datetime, alive_within: float) -> list[WorkerInfo
     since = now - timedelta(seconds=alive_within)
     live = [row.info for row in tables.workers.values() if row.info.seen_at >= since]
     return sorted(live, key=lambda worker: (worker.started_at, worker.id), reverse=True)
-
-
-def _serves(worker: WorkerInfo, queue: str, type: str) -> bool:
-    return queue in worker.queues and (not worker.types or type in worker.types)
 
 
 def _matches(row: Row, filter: Filter) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
 import msgspec
 from msgspec import Struct, field
 
+from taskq.backends.arrival import first_status, isolated, ready_at
 from taskq.backends.timeline import EventRow
 from taskq.lifecycle import Note
 from taskq.model import Activity, Attempt, Ended, ErrorInfo, Lease, Status
@@ -51,10 +52,6 @@ class Row(Struct, kw_only=True):
     def number(self) -> int:
         """The number of the attempt that is running or comes next, from 1."""
         return self.retry_count + self.crash_count + 1
-
-    def holds(self, worker: UUID, claim: int) -> bool:
-        """Whether it is processing under exactly this lease."""
-        return self.status is Status.PROCESSING and self.worker == worker and self.claim == claim
 
     def note(
         self, kind: Note, at: datetime, detail: dict[str, object], attempt: int | None
@@ -147,27 +144,14 @@ class Row(Struct, kw_only=True):
 
 def new_row(activity: Activity[object], now: datetime) -> Row:
     """The row with which an activity begins: scheduled if it runs after ``now``, else pending."""
-    ready_at = _ready_at(activity, now)
+    ready = ready_at(activity, now)
     return Row(
         activity=activity,
-        status=Status.SCHEDULED if ready_at > now else Status.PENDING,
+        status=first_status(ready, now),
         created_at=now,
-        ready_at=ready_at,
-        isolate=isolated(activity),
+        ready_at=ready,
+        isolate=isolated(activity.max_crashes),
     )
-
-
-def isolated(activity: Activity[object]) -> bool:
-    """Whether its first crash would be its last."""
-    return activity.max_crashes <= 1
-
-
-def _ready_at(activity: Activity[object], now: datetime) -> datetime:
-    if activity.run_at is not None:
-        return activity.run_at.astimezone(now.tzinfo)
-    if activity.delay is not None:
-        return now + timedelta(seconds=activity.delay)
-    return now
 
 
 def _object(text: str | None, type: type[dict[str, V]]) -> dict[str, V]:
@@ -176,5 +160,5 @@ def _object(text: str | None, type: type[dict[str, V]]) -> dict[str, V]:
         return {}
     try:
         return msgspec.json.decode(text, type=type)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return {}

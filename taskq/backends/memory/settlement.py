@@ -1,52 +1,63 @@
-"""Applying one transition to its row, by compare-and-set."""
+"""Applying transitions to their rows, by compare-and-set."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from msgspec import Struct
+
+from taskq.backends.changes import Changes
+from taskq.backends.fence import verdict
+from taskq.backends.instants import later
 from taskq.backends.memory.row import Row, new_row
-from taskq.backends.memory.storable import check_storable
 from taskq.backends.memory.tables import Tables
-from taskq.backends.memory.watches import Changes
+from taskq.backends.storable import check_activity, check_storable
 from taskq.backends.timeline import transition_detail
 from taskq.lifecycle import Settlement, Transition, Verdict, cancelled_error
-from taskq.model import Status
 
 
-def check_transition(transition: Transition) -> None:
-    """Raise BackendError where the transition or a hook of it cannot be stored."""
+class Staged(Struct, frozen=True):
+    """A transition with all that it would write, worked out: applying it cannot fail half way."""
+
+    transition: Transition
+    ready_at: datetime | None
+    detail: dict[str, object]
+    hooks: tuple[Row, ...]
+
+
+def stage(transition: Transition, now: datetime) -> Staged:
+    """Work it out. Raises BackendError where the transition or a hook of it cannot be stored."""
     error = transition.error
     texts = () if error is None else (error.type, error.message, error.traceback)
     check_storable(transition.id, transition.result, *texts)
     for hook in transition.hooks:
-        check_storable(hook.id, hook.payload, hook.metadata, hook.tags)
+        check_activity(hook)
+    return Staged(
+        transition,
+        None if transition.delay is None else later(now, transition.delay),
+        transition_detail(transition),
+        tuple(new_row(hook, now) for hook in transition.hooks),
+    )
 
 
-def settle(tables: Tables, transition: Transition, now: datetime, changes: Changes) -> Settlement:
+def settle(tables: Tables, staged: Staged, now: datetime, changes: Changes) -> Settlement:
     """Apply the transition if its lease still holds; say what became of it."""
+    transition = staged.transition
     row = tables.rows.get(transition.id)
     if row is None:
         return Settlement(transition.id, Verdict.LOST, None)
-    if not row.holds(transition.worker, transition.claim):
-        same = row.worker == transition.worker and row.claim == transition.claim
-        mine = same and row.status is not Status.PROCESSING
-        return Settlement(row.id, Verdict.ALREADY_MINE if mine else Verdict.LOST, row.status)
-    if transition.only_if_expired and not lease_ended(row, now):
-        return Settlement(row.id, Verdict.LOST, row.status)
-    _apply(tables, row, transition, now)
-    _insert_hooks(tables, transition, now, changes)
-    changes.moved(row)
-    return Settlement(row.id, Verdict.APPLIED, row.status)
+    answer = verdict(row, transition, now)
+    if answer is Verdict.APPLIED:
+        _apply(tables, row, staged, now)
+        _insert_hooks(tables, staged, changes)
+        changes.moved(row.id, row.status)
+    return Settlement(row.id, answer, row.status)
 
 
-def lease_ended(row: Row, now: datetime) -> bool:
-    """Whether a processing row's lease has ended."""
-    return row.lease_until is not None and row.lease_until < now
-
-
-def _apply(tables: Tables, row: Row, transition: Transition, now: datetime) -> None:
+def _apply(tables: Tables, row: Row, staged: Staged, now: datetime) -> None:
+    transition = staged.transition
     if transition.note is not None:
-        row.note(transition.note, now, transition_detail(transition), transition.attempt)
+        row.note(transition.note, now, staged.detail, transition.attempt)
     row.retry_count = transition.retry_count
     row.crash_count = transition.crash_count
     row.isolate = transition.isolate
@@ -58,13 +69,13 @@ def _apply(tables: Tables, row: Row, transition: Transition, now: datetime) -> N
         tables.move(row, instead, now)
         return
     row.result, row.error = transition.result, transition.error
-    if transition.delay is not None:
-        row.ready_at = now + timedelta(seconds=transition.delay)
+    if staged.ready_at is not None:
+        row.ready_at = staged.ready_at
     tables.move(row, transition.status, now)
 
 
-def _insert_hooks(tables: Tables, transition: Transition, now: datetime, changes: Changes) -> None:
-    for hook in transition.hooks:
+def _insert_hooks(tables: Tables, staged: Staged, changes: Changes) -> None:
+    for hook in staged.hooks:
         if hook.id not in tables.rows:
-            tables.insert(new_row(hook, now))
+            tables.insert(hook)
             changes.ready = True

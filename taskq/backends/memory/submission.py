@@ -7,8 +7,8 @@ from datetime import datetime
 from uuid import UUID
 
 from taskq.backends.memory.row import Row, new_row
-from taskq.backends.memory.storable import check_storable
 from taskq.backends.memory.tables import Key, Tables
+from taskq.backends.storable import check_activity
 from taskq.idempotency import Holder, Resolution, resolve
 from taskq.model import Activity, Idempotency, Receipt
 
@@ -26,15 +26,7 @@ class Submission:
         """Stage one call, after those before it. Raises IdempotencyConflict, BackendError."""
         if self._row(activity.id) is not None:
             return Receipt(activity.id, True)
-        check_storable(
-            activity.id,
-            activity.payload,
-            activity.metadata,
-            activity.tags,
-            activity.source,
-            activity.correlation_id,
-            activity.user_id,
-        )
+        check_activity(activity)
         wanted = activity.idempotency
         if wanted is not None:
             holder = self._holder(wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from taskq.backends.memory.ready import DueLine, ReadyLines
 from taskq.backends.memory.row import Row
+from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.lifecycle import TRANSITIONS
 from taskq.model import Status
 from taskq.snapshot import Bucket, WorkerInfo
@@ -73,6 +74,12 @@ class Tables:
                 self._count(bucket)
         counted = number if known is None else max(number, known.number)
         self.workers[worker.id] = WorkerRow(worker, counted)
+
+    def forget_workers(self, now: datetime) -> None:
+        """Drop the rows of workers that were not seen for so long that they are gone."""
+        last = now - timedelta(seconds=FORGOTTEN_AFTER)
+        for id in [id for id, row in self.workers.items() if row.info.seen_at < last]:
+            del self.workers[id]
 
     def _count(self, bucket: Bucket) -> None:
         at = (bucket.minute, bucket.queue, bucket.type, bucket.outcome)

@@ -3,35 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from uuid import UUID
 
 from taskq.backends import Hint, Topic
-from taskq.backends.memory.row import Row
-
-
-class Changes:
-    """What one call changed, as far as hints are concerned."""
-
-    def __init__(self) -> None:
-        self.ready = False
-        self.done: set[UUID] = set()
-        self.cancel: set[UUID] = set()
-
-    def moved(self, row: Row) -> None:
-        """A row has come to the state that it is in now."""
-        if row.status.terminal:
-            self.done.add(row.id)
-        else:
-            self.ready = True
-
-    def hints(self) -> list[Hint]:
-        """One hint for each topic that was touched."""
-        hints = [Hint(Topic.READY)] if self.ready else []
-        if self.done:
-            hints.append(Hint(Topic.DONE, frozenset(self.done)))
-        if self.cancel:
-            hints.append(Hint(Topic.CANCEL, frozenset(self.cancel)))
-        return hints
 
 
 class MemoryWatch:

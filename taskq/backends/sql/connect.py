@@ -12,7 +12,8 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from taskq.errors import BackendError
 
-Mode = Literal["IMMEDIATE", "DEFERRED"]
+Mode = Literal["IMMEDIATE", "DEFERRED", "NONE"]
+"""How a transaction begins. NONE: not at all, each statement sees what was committed before it."""
 
 OLDEST = (3, 35, 0)
 """The oldest SQLite that has UPDATE … RETURNING."""
@@ -57,7 +58,8 @@ def check_version(version: tuple[int, ...]) -> None:
 @contextmanager
 def transaction(connection: Connection, mode: Mode = "IMMEDIATE") -> Generator[None]:
     """Commit what is done inside, or roll it back when it raises."""
-    connection.execution_options(**{_MODE: mode})
+    if connection.get_execution_options().get(_MODE) != mode:
+        connection.execution_options(**{_MODE: mode})
     with connection.begin():
         yield
 
@@ -77,7 +79,8 @@ def waiting(connection: Connection, seconds: float) -> Generator[None]:
 
 def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get(_MODE, "IMMEDIATE")
-    connection.exec_driver_sql(f"BEGIN {mode}")
+    if mode != "NONE":
+        connection.exec_driver_sql(f"BEGIN {mode}")
 
 
 def _set_up(connection: sqlite3.Connection, record: object) -> None:

@@ -64,7 +64,7 @@ def _meaning(
 def _cannot_open(path: str) -> BackendError:
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
-        return BackendUnavailable(f"cannot open {path}: there is no folder {folder}; create it")
+        return BackendError(f"cannot open {path}: there is no folder {folder}; create it")
     if os.path.isdir(path):
         return BackendError(f"cannot open {path}: it is a folder; name a file")
     return BackendUnavailable(

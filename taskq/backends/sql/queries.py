@@ -36,6 +36,7 @@ from taskq.snapshot import ActivityInfo, Filter, Page
 
 _activity = activities.c
 _pending = _activity.status == spelled(Status.PENDING)
+_due = _activity.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)])
 
 _ONE: ColumnElement[int] = literal_column("1")
 
@@ -127,12 +128,22 @@ def count_pending() -> Executable:
 
 
 @cache
-def next_waiting() -> Executable:
+def next_pending_type() -> Executable:
     """The first pair of queue and type after (``queue``, ``type``) that has pending activities."""
+    return _next_type(_pending)
+
+
+@cache
+def next_due_type() -> Executable:
+    """The same of scheduled and retrying activities."""
+    return _next_type(_due)
+
+
+def _next_type(condition: ColumnElement[bool]) -> Executable:
     pair = (_activity.queue, _activity.type)
     return (
         select(*pair)
-        .where(_pending, tuple_(*pair) > tuple_(bindparam("queue"), bindparam("type")))
+        .where(condition, tuple_(*pair) > tuple_(bindparam("queue"), bindparam("type")))
         .order_by(*pair)
         .limit(1)
     )
@@ -140,13 +151,9 @@ def next_waiting() -> Executable:
 
 @cache
 def count_waiting() -> Executable:
-    """How many pending activities of ``queue`` and ``type`` there are."""
-    waiting = _capped(
-        _pending,
-        _activity.queue == bindparam("queue"),
-        _activity.type == bindparam("type"),
-    )
-    return select(waiting)
+    """How many activities of ``queue`` and ``type`` are pending, and how many not yet."""
+    pair = (_activity.queue == bindparam("queue"), _activity.type == bindparam("type"))
+    return select(_capped(_pending, *pair), _capped(_due, *pair))
 
 
 def _capped(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:

@@ -8,11 +8,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from taskq.backends.presence import ALIVE_WITHIN, serves
 from taskq.backends.sql import queries, rows, statements
 from taskq.backends.sql.chunks import chunked
-from taskq.backends.sql.rows import Record
 from taskq.backends.timeline import entries
-from taskq.model import Attempt, Ended, Priority, Status
+from taskq.model import TERMINAL, Attempt, Ended, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -25,9 +25,6 @@ from taskq.snapshot import (
     WorkerInfo,
 )
 
-ALIVE_WITHIN = 60.0
-"""A worker whose latest heartbeat is at most so many seconds old counts as live."""
-
 WAITING_CAP = 100_000
 """How far waiting activities of one queue and type are counted."""
 
@@ -36,7 +33,7 @@ def outcomes(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Ended 
     """See ``Backend.outcomes``."""
     answers: dict[UUID, Ended | None] = dict.fromkeys(ids)
     for row in chunked(connection, queries.outcomes(), "ids", list(answers)):
-        if Status(row.status).terminal:
+        if row.status in TERMINAL:
             answers[row.id] = rows.ended(row)
         else:
             del answers[row.id]
@@ -46,13 +43,13 @@ def outcomes(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Ended 
 def expired(connection: Connection, now: datetime, limit: int) -> list[Attempt]:
     """See ``Backend.expired``."""
     found = connection.execute(statements.expired(), {"now": now, "limit": limit})
-    return [rows.attempt(row) for row in found]
+    return rows.attempts(found)
 
 
 def get(connection: Connection, ids: Collection[UUID]) -> dict[UUID, ActivityInfo]:
     """See ``Inspector.get``."""
     found = chunked(connection, queries.get(), "ids", sorted(set(ids)))
-    return {row.id: rows.info(row) for row in found}
+    return {info.id: info for info in map(rows.info, found) if info is not None}
 
 
 def timeline(connection: Connection, id: UUID) -> list[TimelineEntry]:
@@ -77,8 +74,8 @@ def unserved(connection: Connection, now: datetime, alive_within: float) -> list
     workers = live_workers(connection, now, alive_within)
     return [
         UnservedType(queue=queue, type=type, waiting=_waiting(connection, queue, type))
-        for queue, type in _waiting_types(connection)
-        if not any(_serves(worker, queue, type) for worker in workers)
+        for queue, type in sorted(_waiting_types(connection))
+        if not any(serves(worker, queue, type) for worker in workers)
     ]
 
 
@@ -92,9 +89,10 @@ def listed(connection: Connection, filter: Filter, page: Page) -> ActivityPage:
     """See ``Inspector.list``."""
     queues = list(_queues(connection)) if filter.statuses and not filter.queues else []
     found = connection.scalars(queries.listed(filter, page, queues)).all()
-    infos = get(connection, found[: page.limit])
-    items = tuple(infos[id] for id in found[: page.limit])
-    return ActivityPage(items=items, next=items[-1].id if len(found) > len(items) else None)
+    ids = found[: page.limit]
+    infos = get(connection, ids)
+    items = tuple(infos[id] for id in ids if id in infos)
+    return ActivityPage(items=items, next=ids[-1] if len(found) > len(ids) else None)
 
 
 def stats(connection: Connection, now: datetime, queues: Collection[str], cap: int) -> Stats:
@@ -146,27 +144,27 @@ def _queues(connection: Connection) -> Iterator[str]:
     queue = ""
     while True:
         found: str | None = connection.execute(queries.next_queue(), {"queue": queue}).scalar()
-        if found is None:
+        if found is None or found <= queue:  # text that is no UTF-8 is read as another
             return
         queue = found
         yield queue
 
 
-def _waiting_types(connection: Connection) -> Iterator[tuple[str, str]]:
-    """The pairs of queue and type that have pending activities, likewise."""
-    pair: Record | tuple[str, str] | None = ("", "")
-    while pair is not None:
-        queue, type = pair
-        pair = connection.execute(queries.next_waiting(), {"queue": queue, "type": type}).first()
-        if pair is not None:
-            yield pair[0], pair[1]
+def _waiting_types(connection: Connection) -> set[tuple[str, str]]:
+    """The pairs of queue and type that have activities waiting, likewise."""
+    found: set[tuple[str, str]] = set()
+    for query in (queries.next_pending_type(), queries.next_due_type()):
+        last = ("", "")
+        while pair := connection.execute(query, {"queue": last[0], "type": last[1]}).first():
+            queue, type = pair
+            if (queue, type) <= last:
+                break
+            last = (queue, type)
+            found.add(last)
+    return found
 
 
 def _waiting(connection: Connection, queue: str, type: str) -> int:
     values = {"queue": queue, "type": type, "cap": WAITING_CAP}
-    count: int = connection.execute(queries.count_waiting(), values).scalar_one()
-    return count
-
-
-def _serves(worker: WorkerInfo, queue: str, type: str) -> bool:
-    return queue in worker.queues and (not worker.types or type in worker.types)
+    counts: tuple[int, int] = connection.execute(queries.count_waiting(), values).one()
+    return min(WAITING_CAP, sum(counts))

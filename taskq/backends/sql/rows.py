@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
@@ -10,9 +10,11 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Row
 
-from taskq.backends.sql.types import later
+from taskq.backends.arrival import first_status, isolated, ready_at
+from taskq.backends.instants import FIRST
+from taskq.backends.storable import check_activity
 from taskq.backends.timeline import EventRow
-from taskq.errors import BackendError, ConfigurationError
+from taskq.errors import ConfigurationError
 from taskq.lifecycle import Note
 from taskq.model import (
     DEFAULT_POLICY,
@@ -28,12 +30,15 @@ from taskq.model import (
 from taskq.snapshot import ActivityInfo, Bucket, WorkerInfo
 
 T = TypeVar("T")
+C = TypeVar("C", int, None)
 
 Record: TypeAlias = Row[*tuple[Any, ...]]
 """A row as a statement answers it: its values are what the column types make of them."""
 
 _KINDS = frozenset(kind.value for kind in ErrorKind)
+_STATUSES = frozenset(status.value for status in Status)
 _NOTES = frozenset(note.value for note in Note)
+_PRIORITIES = {priority.value: priority for priority in Priority}
 
 _policy = msgspec.json.Decoder(Policy)
 _error = msgspec.json.Decoder(ErrorInfo)
@@ -46,16 +51,16 @@ _tags = msgspec.json.Decoder(Mapping[str, str])
 def activity_values(activity: Activity[object], now: datetime) -> dict[str, object]:
     """The values with which an activity is inserted at ``now``: scheduled, or pending if it is due.
 
-    Raises BackendError for text with NUL, which PostgreSQL would refuse.
+    Raises BackendError for text that cannot be stored, see ``check_activity``.
     """
-    ready_at = _ready_at(activity, now)
+    ready = ready_at(activity, now)
     key = activity.idempotency
-    _storable(activity)
+    check_activity(activity)
     return {
         "id": activity.id,
         "queue": activity.queue,
         "type": activity.type,
-        "status": Status.SCHEDULED.value if ready_at > now else Status.PENDING.value,
+        "status": first_status(ready, now).value,
         "priority": activity.priority.value,
         "payload": activity.payload,
         "max_retries": activity.max_retries,
@@ -74,13 +79,8 @@ def activity_values(activity: Activity[object], now: datetime) -> dict[str, obje
         "origin_id": None if activity.origin_id == activity.id else activity.origin_id,
         "depth": activity.depth,
         "created_at": now,
-        "ready_at": ready_at,
+        "ready_at": ready,
     }
-
-
-def isolated(max_crashes: int) -> bool:
-    """Whether the first crash would be the last, so that even the first run is alone."""
-    return max_crashes <= 1
 
 
 def attempt(row: Record) -> Attempt:
@@ -90,10 +90,17 @@ def attempt(row: Record) -> Attempt:
     return Attempt(**_shared(fields))
 
 
-def info(row: Record) -> ActivityInfo:
-    """A row of ``queries.INFO``."""
+def attempts(found: Iterable[Record]) -> list[Attempt]:
+    """Rows of ``statements.ATTEMPT``; one that nothing could be settled for is passed over."""
+    return [attempt(row) for row in found if row.id is not None and row.worker is not None]
+
+
+def info(row: Record) -> ActivityInfo | None:
+    """A row of ``queries.INFO``; None for one without a readable id and state."""
     *values, error_kind = row
     fields: dict[str, Any] = dict(zip(ActivityInfo.__struct_fields__, values, strict=True))
+    if fields["id"] is None or fields["status"] not in _STATUSES:
+        return None
     fields["status"] = Status(fields["status"])
     fields["error"] = error_of(fields["error"], error_kind)
     fields["tags"] = _decoded(_tags, fields["tags"]) or {}
@@ -102,11 +109,25 @@ def info(row: Record) -> ActivityInfo:
 
 
 def _shared(fields: dict[str, Any]) -> dict[str, Any]:
-    """Make of the columns what the fields that an Attempt and an ActivityInfo share are."""
+    """Make of the columns what the fields that an Attempt and an ActivityInfo share are.
+
+    The tables refuse what is nonsense; where another program has stored it all the same, it is read
+    as the nearest that makes sense, so that the activity stays visible and its neighbours go on.
+    """
     fields["root_id"] = fields["root_id"] or fields["id"]
     fields["origin_id"] = fields["origin_id"] or fields["id"]
-    fields["priority"] = Priority(fields["priority"])
+    fields["priority"] = _PRIORITIES.get(fields["priority"], Priority.NORMAL)
     fields["timeout"] = _seconds(fields["timeout"])
+    fields["ready_at"] = fields["ready_at"] or FIRST
+    fields["created_at"] = fields["created_at"] or fields["ready_at"]
+    fields["isolate"] = bool(fields["isolate"])
+    fields["max_retries"] = _count(fields["max_retries"], None)
+    fields["max_crashes"] = _count(fields["max_crashes"], 1)
+    for name in ("claim", "retry_count", "crash_count", "depth"):
+        fields[name] = _count(fields[name], 0)
+    for name, value in fields.items():
+        if isinstance(value, bytes):
+            fields[name] = value.decode(errors="replace")
     return fields
 
 
@@ -152,8 +173,8 @@ def event_values(
 
 
 def event(row: Record) -> EventRow | None:
-    """An event row; None for a kind that this version does not know."""
-    if row.kind not in _NOTES:
+    """An event row; None for a kind that this version does not know, or at no readable time."""
+    if row.kind not in _NOTES or row.at is None:
         return None
     return EventRow(
         at=row.at,
@@ -181,6 +202,8 @@ def worker(row: Record) -> WorkerInfo:
     fields = {name: getattr(row, name) for name in WorkerInfo.__struct_fields__}
     fields["queues"] = _decoded(_names, row.queues) or ()
     fields["types"] = _decoded(_names, row.types) or ()
+    fields["seen_at"] = row.seen_at or FIRST
+    fields["started_at"] = row.started_at or FIRST
     return WorkerInfo(**fields)
 
 
@@ -219,26 +242,6 @@ def bucket(row: Record) -> Bucket:
     )
 
 
-def _ready_at(activity: Activity[object], now: datetime) -> datetime:
-    if activity.run_at is not None:
-        return activity.run_at
-    return now if activity.delay is None else later(now, activity.delay)
-
-
-def _storable(activity: Activity[object]) -> None:
-    texts = (
-        activity.payload,
-        activity.metadata,
-        activity.tags,
-        activity.source,
-        activity.correlation_id,
-        activity.user_id,
-    )
-    for text in texts:
-        if text is not None and "\0" in text:
-            raise BackendError(f"activity {activity.id}: text with NUL cannot be stored")
-
-
 def _policy_text(policy: Policy) -> str | None:
     if policy is DEFAULT_POLICY or policy == DEFAULT_POLICY:
         return None
@@ -253,8 +256,12 @@ def _milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else max(1, round(seconds * 1000))
 
 
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000
+def _seconds(milliseconds: object) -> float | None:
+    return milliseconds / 1000 if isinstance(milliseconds, (int, float)) else None
+
+
+def _count(value: object, otherwise: C) -> int | C:
+    return value if isinstance(value, int) else otherwise
 
 
 def _array(items: Sequence[object]) -> str:
@@ -274,5 +281,5 @@ def _decoded(decoder: msgspec.json.Decoder[T], text: str | None) -> T | None:
         return None
     try:
         return decoder.decode(text)
-    except (msgspec.MsgspecError, ConfigurationError):
+    except (msgspec.MsgspecError, ConfigurationError, RecursionError):
         return None

@@ -9,11 +9,12 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from taskq.backends.sql.changes import Changes
+from taskq.backends.changes import Changes
+from taskq.backends.fence import holds, verdict
+from taskq.backends.instants import later
 from taskq.backends.sql.rows import Record, activity_values, error_text, event_values
-from taskq.backends.sql.types import later
+from taskq.backends.storable import check_storable
 from taskq.backends.timeline import transition_detail
-from taskq.errors import BackendError
 from taskq.lifecycle import Note, Settlement, Transition, Verdict, cancelled_error
 from taskq.model import ErrorInfo, Lease, Status
 
@@ -38,10 +39,6 @@ class Holding(Struct, frozen=True):
         id, status, *others = row
         return cls(id, Status(status), *others)
 
-    def held_by(self, worker: UUID, claim: int) -> bool:
-        """Whether it is processing under exactly this lease."""
-        return self.status is Status.PROCESSING and self.worker == worker and self.claim == claim
-
     @property
     def attempt(self) -> int:
         """The number of the attempt that is running."""
@@ -49,37 +46,30 @@ class Holding(Struct, frozen=True):
 
 
 class Settling:
-    """Collects what to write at ``now``; ``rows`` are the rows meant, by id."""
+    """Collects what to write at ``now``, and ``changes``; ``rows`` are the rows meant, by id."""
 
     def __init__(self, now: datetime, rows: Mapping[UUID, Holding]) -> None:
         self._now = now
         self._rows = dict(rows)
-        self._done: set[UUID] = set()
-        self._ready = False
+        self.changes = Changes()
         self.updates: list[dict[str, object]] = []
         self.events: list[dict[str, object]] = []
         self.hooks: list[dict[str, object]] = []
-
-    @property
-    def changes(self) -> Changes:
-        """What it all changed."""
-        return Changes(ready=self._ready, done=frozenset(self._done))
 
     def settle(self, transition: Transition) -> Settlement:
         """Apply one transition, after those before it, where its lease still holds."""
         row = self._rows.get(transition.id)
         if row is None:
             return Settlement(transition.id, Verdict.LOST, None)
-        verdict = _verdict(row, transition, self._now)
-        if verdict is not Verdict.APPLIED:
-            return Settlement(row.id, verdict, row.status)
-        self._apply(row, transition)
-        return Settlement(row.id, verdict, self._rows[row.id].status)
+        answer = verdict(row, transition, self._now)
+        if answer is Verdict.APPLIED:
+            self._apply(row, transition)
+        return Settlement(row.id, answer, self._rows[row.id].status)
 
     def hand_back(self, worker: UUID, lease: Lease) -> None:
         """Return one activity to its place where this lease still holds; nothing counts."""
         row = self._rows.get(lease.id)
-        if row is None or not row.held_by(worker, lease.claim):
+        if row is None or not holds(row, worker, lease.claim):
             return
         if row.cancel_requested_at is not None:
             after = replace(row, status=Status.CANCELLED, worker=None)
@@ -109,7 +99,7 @@ class Settling:
                 after = replace(after, ready_at=later(self._now, transition.delay))
             self._write(row, after, result=transition.result, error=transition.error)
         self.hooks += (activity_values(hook, self._now) for hook in transition.hooks)
-        self._ready = self._ready or bool(transition.hooks)
+        self.changes.ready = self.changes.ready or bool(transition.hooks)
 
     def _write(
         self,
@@ -120,10 +110,8 @@ class Settling:
         error: ErrorInfo | None = None,
     ) -> None:
         self._rows[after.id] = after
-        if after.status.terminal:
-            self._done.add(after.id)
-        else:
-            self._ready = True
+        self.changes.moved(after.id, after.status)
+        check_storable(after.id, result)
         self.updates.append(
             {
                 "of_id": before.id,
@@ -136,7 +124,7 @@ class Settling:
                 "new_isolate": after.isolate,
                 "new_ready_at": after.ready_at,
                 "new_finished_at": self._now if after.status.terminal else None,
-                "new_result": _storable(after.id, result),
+                "new_result": result,
                 "new_error": error_text(error),
                 "new_error_kind": None if error is None else error.kind.value,
             }
@@ -158,20 +146,3 @@ class Settling:
 def ids_of(things: Sequence[Transition] | Sequence[Lease]) -> list[UUID]:
     """Their ids, each once, sorted."""
     return sorted({thing.id for thing in things})
-
-
-def _verdict(row: Holding, transition: Transition, now: datetime) -> Verdict:
-    same = row.worker == transition.worker and row.claim == transition.claim
-    if not same:
-        return Verdict.LOST
-    if row.status is not Status.PROCESSING:
-        return Verdict.ALREADY_MINE
-    if transition.only_if_expired and not (row.lease_until is not None and row.lease_until < now):
-        return Verdict.LOST
-    return Verdict.APPLIED
-
-
-def _storable(id: UUID, text: str | None) -> str | None:
-    if text is not None and "\0" in text:
-        raise BackendError(f"activity {id}: text with NUL cannot be stored")
-    return text

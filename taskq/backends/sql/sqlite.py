@@ -21,11 +21,12 @@ from taskq.backends import (
     Topic,
     Watch,
 )
+from taskq.backends.changes import Changes
+from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import reader, writer
-from taskq.backends.sql.changes import Changes
+from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.connect import Mode, make_engine, transaction
 from taskq.backends.sql.failures import mapped
-from taskq.backends.sql.reader import ALIVE_WITHIN
 from taskq.backends.sql.schema import set_up
 from taskq.backends.sql.watching import Watches, data_version
 from taskq.bridge.lane import Lane
@@ -66,7 +67,9 @@ class SQLiteBackend:
         self._engine = make_engine(self._path, lock_timeout=lock_timeout)
         self._writer = self._lane("taskq-writer")
         self._reader = self._lane("taskq-reader")
-        self._watches = Watches(self._engine, self._changed_elsewhere)
+        # The storage loop itself looks for commits of others: it must never wait for a lock.
+        impatient = make_engine(self._path, lock_timeout=0.0)
+        self._watches = Watches(impatient, self._changed_elsewhere)
         self._version_seen: int | None = None
         self._opened = False
 
@@ -88,10 +91,12 @@ class SQLiteBackend:
 
     async def close(self) -> None:
         """See ``Backend.close``. Watches end; the file's write-ahead log is folded in."""
-        await self._watches.close()
-        await self._reader.close()
-        await self._writer.close()
         self._opened = False
+        await self._watches.close()
+        try:
+            await self._reader.close()
+        finally:
+            await self._writer.close()
 
     def after_fork(self) -> None:
         """See ``Backend.after_fork``. Connections were closed before the fork, see ``forks``."""
@@ -112,7 +117,9 @@ class SQLiteBackend:
         """See ``Backend.claim``. Finding nothing takes no lock."""
 
         def claim(connection: Connection) -> list[Attempt]:
-            if not self._inside(connection, lambda _: writer.any_ready(connection, request)):
+            if not self._inside(
+                connection, lambda _: writer.any_ready(connection, request), "NONE"
+            ):
                 return []
             return self._commit(connection, lambda now: writer.claim(connection, now, request))
 
@@ -135,7 +142,7 @@ class SQLiteBackend:
 
     async def held(self, worker: UUID) -> list[Lease]:
         """See ``Backend.held``. Comes after every claim that was asked for before."""
-        held = await self._read(
+        held = await self._ask(
             lambda connection, _: writer.held(connection, worker), lane=self._writer
         )
         return [Lease(row.id, row.claim) for row in held]
@@ -146,7 +153,7 @@ class SQLiteBackend:
 
     async def cancel_requests(self, worker: UUID) -> list[UUID]:
         """See ``Backend.cancel_requests``."""
-        held = await self._read(lambda connection, _: writer.held(connection, worker))
+        held = await self._ask(lambda connection, _: writer.held(connection, worker))
         return [row.id for row in held if row.cancel_requested_at is not None]
 
     async def retire(self, worker: UUID) -> None:
@@ -155,13 +162,13 @@ class SQLiteBackend:
 
     async def expired(self, limit: int) -> list[Attempt]:
         """See ``Backend.expired``."""
-        return await self._read(lambda connection, now: reader.expired(connection, now, limit))
+        return await self._ask(lambda connection, now: reader.expired(connection, now, limit))
 
     async def promote(self, limit: int) -> Promotion:
         """See ``Backend.promote``. Moving nothing takes no lock."""
 
         def promote(connection: Connection) -> Promotion:
-            ahead = self._inside(connection, lambda now: writer.until_due(connection, now))
+            ahead = self._inside(connection, lambda now: writer.until_due(connection, now), "NONE")
             if ahead is None or ahead > 0:
                 return Promotion(moved=0, next_due=ahead)
             return self._commit(connection, lambda now: writer.promote(connection, now, limit))
@@ -174,7 +181,8 @@ class SQLiteBackend:
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         """See ``Backend.outcomes``."""
-        return await self._read(lambda connection, _: reader.outcomes(connection, ids))
+        ask = self._ask if len(ids) <= CHUNK else self._read
+        return await ask(lambda connection, _: reader.outcomes(connection, ids))
 
     async def watch(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> Watch:
         """See ``Backend.watch``."""
@@ -200,7 +208,8 @@ class SQLiteBackend:
 
     async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
         """See ``Inspector.get``."""
-        return await self._read(lambda connection, _: reader.get(connection, ids))
+        ask = self._ask if len(ids) <= CHUNK else self._read
+        return await ask(lambda connection, _: reader.get(connection, ids))
 
     async def timeline(self, id: UUID) -> list[TimelineEntry]:
         """See ``Inspector.timeline``."""
@@ -208,7 +217,7 @@ class SQLiteBackend:
 
     async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
         """See ``Inspector.workers``."""
-        return await self._read(
+        return await self._ask(
             lambda connection, now: reader.live_workers(connection, now, alive_within)
         )
 
@@ -220,7 +229,7 @@ class SQLiteBackend:
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
         """See ``Inspector.series``."""
-        return await self._read(lambda connection, _: reader.series(connection, since, until))
+        return await self._ask(lambda connection, _: reader.series(connection, since, until))
 
     # -- transactions --
 
@@ -230,12 +239,22 @@ class SQLiteBackend:
             lambda connection: self._commit(connection, lambda now: function(connection, now))
         )
 
-    async def _read(
+    async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
+        """Run ``function``, of several statements, on one consistent view of the file."""
+        return await self._reader.run(
+            lambda connection: self._inside(
+                connection, lambda now: function(connection, now), "DEFERRED"
+            )
+        )
+
+    async def _ask(
         self, function: Callable[[Connection, datetime], T], *, lane: Lane[Connection] | None = None
     ) -> T:
-        """Run ``function`` on one consistent view of the file."""
+        """Run ``function``, of one statement, which needs no transaction around it."""
         return await (lane or self._reader).run(
-            lambda connection: self._inside(connection, lambda now: function(connection, now))
+            lambda connection: self._inside(
+                connection, lambda now: function(connection, now), "NONE"
+            )
         )
 
     def _commit(
@@ -245,21 +264,23 @@ class SQLiteBackend:
         self._watches.committed(changes.hints())
         return answer
 
-    def _inside(
-        self, connection: Connection, function: Callable[[datetime], T], mode: Mode = "DEFERRED"
-    ) -> T:
+    def _inside(self, connection: Connection, function: Callable[[datetime], T], mode: Mode) -> T:
         with self._mapped(), transaction(connection, mode):
             return function(self._clock.now())
 
     # -- on the lanes --
 
     def _lane(self, name: str) -> Lane[Connection]:
-        return Lane(name, open=self._connect, close=Connection.close, spoils=BackendError)
+        return Lane(name, open=self._connect, close=self._disconnect, spoils=BackendError)
 
     def _connect(self) -> Connection:
         self._version_seen = None
         with self._mapped():
             return self._engine.connect()
+
+    def _disconnect(self, connection: Connection) -> None:
+        with self._mapped():
+            connection.close()
 
     def _set_up(self, connection: Connection) -> None:
         with self._mapped():

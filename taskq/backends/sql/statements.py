@@ -308,6 +308,12 @@ def retire() -> Delete:
 
 
 @cache
+def forget_workers() -> Delete:
+    """Remove the rows of workers that were not seen since ``last``."""
+    return delete(workers).where(workers.c.seen_at < bindparam("last"))
+
+
+@cache
 def bucket() -> Executable:
     """The counts of ``minute``, ``queue``, ``type`` and ``outcome`` so far."""
     primary = ("minute", "queue", "type", "outcome")

@@ -32,7 +32,8 @@ from sqlalchemy import (
     literal_column,
 )
 
-from taskq.backends.sql.types import FIRST, LAST, SERIAL, DatabaseNow, Id, Instant
+from taskq.backends.instants import FIRST, LAST
+from taskq.backends.sql.types import SERIAL, DatabaseNow, Id, Instant
 from taskq.model import Status
 
 metadata = MetaData()
@@ -110,13 +111,6 @@ activities = Table(
         "status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)",
         name="taskq_activities_lease",
     ),
-    # SQLite keeps whatever type it is given: a text id is found by nobody, a BLOB is no JSON text.
-    CheckConstraint(
-        "typeof(id) = 'blob' AND length(id) = 16 AND typeof(payload) = 'text'"
-        " AND typeof(policy) IN ('text', 'null') AND typeof(metadata) IN ('text', 'null')"
-        " AND typeof(tags) IN ('text', 'null')",
-        name="taskq_activities_storage",
-    ).ddl_if(dialect="sqlite"),
 )
 _columns = activities.c
 activities.append_constraint(
@@ -126,6 +120,10 @@ activities.append_constraint(
             _columns.ready_at.between(FIRST, LAST),
             _columns.expires_at.between(FIRST, LAST),
             _columns.deadline_at.between(FIRST, LAST),
+            _columns.started_at.between(FIRST, LAST),
+            _columns.finished_at.between(FIRST, LAST),
+            _columns.lease_until.between(FIRST, LAST),
+            _columns.cancel_requested_at.between(FIRST, LAST),
         ),
         name="taskq_activities_years",
     )
@@ -168,6 +166,13 @@ _index(
     "taskq_activities_due",
     _columns.ready_at,
     _columns.id,
+    where=_columns.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)]),
+)
+# Which types wait there, so that one that nobody serves is seen before its first activity is due.
+_index(
+    "taskq_activities_due_by_type",
+    _columns.queue,
+    _columns.type,
     where=_columns.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)]),
 )
 # What a worker holds (renewal, cancel requests, lost replies); the reaper looks through all of it,
@@ -321,3 +326,29 @@ audit = Table(
     PrimaryKeyConstraint("id", name="taskq_audit_pkey"),
     UniqueConstraint("command_id", name="taskq_audit_command"),
 )
+
+
+def _kept(column: Column[Any]) -> str:
+    """SQLite keeps whatever type it is given: a text id is found by nobody, a BLOB is no JSON."""
+    match column.type:
+        case Id():
+            kind, more = "blob", f" AND length({column.name}) = 16"
+        case LargeBinary(length=length):
+            kind, more = "blob", f" AND length({column.name}) = {length}"
+        case Text():
+            kind, more = "text", ""
+        case Boolean():
+            kind, more = "integer", f" AND {column.name} IN (0, 1)"
+        case _:
+            kind, more = "integer", ""
+    kinds = f"IN ('{kind}', 'null')" if column.nullable else f"= '{kind}'"
+    return f"typeof({column.name}) {kinds}{more}"
+
+
+for _table in metadata.tables.values():
+    _table.append_constraint(
+        CheckConstraint(
+            " AND ".join(_kept(column) for column in _table.columns if column.identity is None),
+            name=f"{_table.name}_storage",
+        ).ddl_if(dialect="sqlite")
+    )

@@ -13,10 +13,6 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FIRST = EPOCH
-"""The earliest instant that can be stored."""
-LAST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
-"""The latest one: what would be later is stored as this."""
 
 SERIAL = BigInteger().with_variant(Integer(), "sqlite")
 """A growing integer key; 64 bits on either dialect."""
@@ -36,17 +32,11 @@ def from_microseconds(value: int) -> datetime:
     return EPOCH + timedelta(microseconds=value)
 
 
-def later(now: datetime, seconds: float) -> datetime:
-    """``now`` + ``seconds``, at most ``LAST``."""
-    if seconds >= (LAST - now).total_seconds():
-        return LAST
-    return now + timedelta(seconds=seconds)
-
-
 class Instant(TypeDecorator[datetime]):
     """An aware UTC datetime.
 
     TIMESTAMP WITH TIME ZONE on PostgreSQL; on SQLite an INTEGER, microseconds since the epoch.
+    What is none, which another program can only store against the tables' rules, is read as None.
     """
 
     impl = TIMESTAMP(timezone=True)
@@ -63,6 +53,7 @@ class Id(TypeDecorator[UUID]):
     """A UUID; sorting ids (UUIDv7) sorts by time.
 
     UUID on PostgreSQL; on SQLite a BLOB of its 16 bytes, which sort alike and make small indexes.
+    What is none is read as None, see ``Instant``.
     """
 
     impl = Uuid()
@@ -85,8 +76,11 @@ class _Microseconds(TypeDecorator[datetime]):
     def process_literal_param(self, value: datetime | None, dialect: Dialect) -> str:
         return "NULL" if value is None else str(to_microseconds(value))
 
-    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else from_microseconds(value)
+    def process_result_value(self, value: object, dialect: Dialect) -> datetime | None:
+        try:
+            return from_microseconds(value) if isinstance(value, int) else None
+        except OverflowError:
+            return None
 
 
 class _Blob(UserDefinedType[bytes]):
@@ -105,8 +99,8 @@ class _Bytes(TypeDecorator[UUID]):
     def process_bind_param(self, value: UUID | None, dialect: Dialect) -> bytes | None:
         return None if value is None else value.bytes
 
-    def process_result_value(self, value: bytes | None, dialect: Dialect) -> UUID | None:
-        return None if value is None else UUID(bytes=value)
+    def process_result_value(self, value: object, dialect: Dialect) -> UUID | None:
+        return UUID(bytes=value) if isinstance(value, bytes) and len(value) == 16 else None
 
 
 class DatabaseNow(FunctionElement[datetime]):

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Final
 
 from sqlalchemy import Connection, Engine, PoolProxiedConnection
-from sqlalchemy.exc import SQLAlchemyError
 
 from taskq.backends import Hint, Topic
 from taskq.bridge import forks
@@ -17,6 +16,12 @@ from taskq.errors import BackendError
 
 INTERVAL: Final = 0.01
 """Seconds between two looks; one costs about 3 µs."""
+
+LONGEST_PAUSE: Final = 1.0
+"""Seconds between two looks, at most, while they fail."""
+
+ASKING_INTERVAL: Final = 0.05
+"""Seconds at least between two questions to the writer's thread, while own commits flow."""
 
 
 class SQLiteWatch:
@@ -57,6 +62,7 @@ class Watches:
         self._elsewhere = elsewhere
         self._own_commits = 0
         self._own_commits_seen = 0
+        self._asked_at = -ASKING_INTERVAL
 
     def add(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> SQLiteWatch:
         """Begin a watch; on the storage loop. Whatever is committed from now on gives a hint."""
@@ -79,11 +85,21 @@ class Watches:
         self._own_commits += 1
         self._tell(hints)
 
-    async def _changed(self) -> None:
-        """The poller saw a commit, perhaps only our own, whose hints were sent already."""
-        own, self._own_commits_seen = self._own_commits_seen, self._own_commits
-        if own == self._own_commits or await self._by_others():
-            self._tell([Hint(topic) for topic in Topic])
+    async def _changed(self) -> bool:
+        """The poller saw a commit, perhaps only our own, whose hints were sent already.
+
+        False: too soon to say, to be called again.
+        """
+        if self._own_commits != self._own_commits_seen:
+            now = asyncio.get_running_loop().time()
+            if now - self._asked_at < ASKING_INTERVAL:
+                return False
+            self._asked_at = now
+            self._own_commits_seen = self._own_commits
+            if not await self._by_others():
+                return True
+        self._tell([Hint(topic) for topic in Topic])
+        return True
 
     async def _by_others(self) -> bool:
         try:
@@ -105,11 +121,13 @@ class Watches:
 class Poller:
     """Calls ``changed`` when ``PRAGMA data_version`` says that another connection committed.
 
-    It has a connection of its own, never in a transaction, used on the storage loop's thread only:
-    the pragma reads shared memory and waits for nobody.
+    It is called again until it answers True. The poller has a connection of its own, never in a
+    transaction, used on the storage loop's thread only: the pragma reads shared memory and waits
+    for nobody, and neither may ``engine``. While looking fails it looks less and less often; each
+    kind of failure is reported once, to the loop's exception handler. Only ``stop`` ends it.
     """
 
-    def __init__(self, engine: Engine, changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, engine: Engine, changed: Callable[[], Awaitable[bool]]) -> None:
         self._engine = engine
         self._changed = changed
         self._connection: PoolProxiedConnection | None = None
@@ -117,6 +135,7 @@ class Poller:
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._held = False
+        self._reported: set[str] = set()
         forks.guard(self)
 
     def start(self) -> None:
@@ -125,7 +144,11 @@ class Poller:
         if self._task is not None and not self._task.done() and self._loop is loop:
             return
         self._loop = loop
-        self._version = self._look()
+        self._reported.clear()
+        try:
+            self._version = self._look()
+        except Exception as error:
+            self._fail(error)
         self._task = loop.create_task(self._poll(), name="taskq-data-version")
 
     def stop(self) -> None:
@@ -161,32 +184,38 @@ class Poller:
             self._connection = None
 
     async def _poll(self) -> None:
+        pause = INTERVAL
         while True:
-            await asyncio.sleep(INTERVAL)
-            version = self._look()
-            if version is None or version == self._version:
-                continue
-            self._version = version
+            await asyncio.sleep(pause)
             try:
-                await self._changed()
+                version = self._look()
+                if version not in (None, self._version) and await self._changed():
+                    self._version = version
+                pause = INTERVAL
             except Exception as error:
-                report = {"message": "a hint could not be passed on", "exception": error}
-                asyncio.get_running_loop().call_exception_handler(report)
+                self._fail(error)
+                pause = min(LONGEST_PAUSE, 2 * pause)
 
     def _look(self) -> int | None:
-        """The version, None while it cannot be read; what a new connection says is a change."""
+        """The version, None before a fork; what a new connection says is a change."""
         if self._held:
             return None
-        try:
-            if self._connection is None:
-                self._connection = self._engine.raw_connection()
-                self._version = None
-                _execute(self._connection, "PRAGMA busy_timeout=0")
-            [version] = _execute(self._connection, "PRAGMA data_version")
-        except (sqlite3.Error, SQLAlchemyError, BackendError):
-            self._drop()
-            return None
+        if self._connection is None:
+            self._connection = self._engine.raw_connection()
+            self._version = None
+        [version] = _execute(self._connection, "PRAGMA data_version")
         return version
+
+    def _fail(self, error: Exception) -> None:
+        """Report it, if it is the first of its kind, and begin anew with another connection."""
+        try:
+            self._drop()
+        except Exception as worse:
+            error.add_note(f"and its connection could not be closed: {worse!r}")
+        if (kind := _kind(error)) not in self._reported:
+            self._reported.add(kind)
+            report = {"message": "hints may be late: a look at the file failed", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(report)
 
     def _let_go(self, gone: threading.Event) -> None:
         self._drop()
@@ -205,6 +234,11 @@ def data_version(connection: Connection) -> int:
     """
     [version] = _execute(connection.connection, "PRAGMA data_version")
     return version
+
+
+def _kind(error: Exception) -> str:
+    cause = getattr(error, "orig", error)
+    return f"{type(cause).__name__} {getattr(cause, 'sqlite_errorname', '')}"
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

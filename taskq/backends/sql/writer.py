@@ -12,14 +12,16 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
+from taskq.backends.arrival import isolated
+from taskq.backends.changes import Changes
+from taskq.backends.instants import later
+from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.backends.sql import rows, statements
-from taskq.backends.sql.changes import Changes
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
 from taskq.backends.sql.settling import Holding, Settling, ids_of
 from taskq.backends.sql.statements import MERGED, Place
 from taskq.backends.sql.submission import KeyHolder, Submission
-from taskq.backends.sql.types import later
 from taskq.backends.timeline import retry_detail
 from taskq.errors import BackendError
 from taskq.lifecycle import (
@@ -76,7 +78,7 @@ def claim(
         "until": later(now, request.lease),
     }
     claimed = connection.execute(statements.claim(statements.claim_shape(places)), values)
-    attempts = [rows.attempt(row) for row in claimed]
+    attempts = rows.attempts(claimed)
     attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
     return attempts, Changes()
 
@@ -198,9 +200,7 @@ def cancel(
         connection.execute(
             statements.insert_events(), [_note(row, Note.CANCEL_REQUESTED, now) for row in fresh]
         )
-    changes = Changes(
-        done=frozenset(row.id for row in done), cancel=frozenset(row.id for row in flagged)
-    )
+    changes = Changes(done={row.id for row in done}, cancel={row.id for row in flagged})
     return {id: row.status for id, row in found.items()}, changes
 
 
@@ -266,6 +266,7 @@ def _report(connection: Connection, now: datetime, beat: Heartbeat) -> None:
             _count(connection, bucket)
     worker = rows.worker_values(beat.worker, seen_at=now, beat=max(beat.number, last or 0))
     connection.execute(statements.put_worker(), worker)
+    connection.execute(statements.forget_workers(), {"last": later(now, -FORGOTTEN_AFTER)})
 
 
 def _count(connection: Connection, bucket: Bucket) -> None:
@@ -295,7 +296,7 @@ def _note(row: Holding, kind: Note, now: datetime) -> dict[str, object]:
 
 
 def _restart(row: Record, now: datetime) -> dict[str, object]:
-    alone = rows.isolated(row.max_crashes)
+    alone = isolated(row.max_crashes)
     return {"of_id": row.id, "was": row.status, "now": now, "alone": alone}
 
 

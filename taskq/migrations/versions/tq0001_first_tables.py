@@ -30,10 +30,11 @@ class _Kinds:
     serial: TypeEngine[Any]
     now: str
     years: str
-    storage: str | None
+    sqlite: bool
 
     def __init__(self, dialect: str) -> None:
-        if dialect == "sqlite":
+        self.sqlite = dialect == "sqlite"
+        if self.sqlite:
             self.id = sa.LargeBinary(16)
             self.instant = sa.Integer()  # microseconds since the epoch
             self.serial = sa.Integer()
@@ -42,18 +43,12 @@ class _Kinds:
                 " + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000)"
             )
             self.years = "0 AND 253370764799999999"
-            self.storage = (
-                "typeof(id) = 'blob' AND length(id) = 16 AND typeof(payload) = 'text'"
-                " AND typeof(policy) IN ('text', 'null') AND typeof(metadata) IN ('text', 'null')"
-                " AND typeof(tags) IN ('text', 'null')"
-            )
         else:
             self.id = sa.Uuid()
             self.instant = sa.TIMESTAMP(timezone=True)
             self.serial = sa.BigInteger()
             self.now = "now()"
             self.years = "'1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00'"
-            self.storage = None
 
 
 def upgrade() -> None:
@@ -127,12 +122,21 @@ def _activities(kinds: _Kinds) -> None:
         sa.Column("started_at", kinds.instant),
         sa.Column("finished_at", kinds.instant),
     ]
-    op.create_table("taskq_activities", *columns, *_activity_checks(kinds))
+    _create("activities", kinds, *columns, *_activity_checks(kinds))
 
 
 def _activity_checks(kinds: _Kinds) -> list[sa.Constraint]:
     counts = ("retry_count", "crash_count", "max_retries", "depth")
-    instants = ("created_at", "ready_at", "expires_at", "deadline_at")
+    instants = (
+        "created_at",
+        "ready_at",
+        "expires_at",
+        "deadline_at",
+        "started_at",
+        "finished_at",
+        "lease_until",
+        "cancel_requested_at",
+    )
     checks = {
         "status": (
             "status IN ('pending', 'scheduled', 'processing', 'retrying',"
@@ -146,8 +150,6 @@ def _activity_checks(kinds: _Kinds) -> list[sa.Constraint]:
         " AND claim BETWEEN 0 AND 9007199254740991",
         "lease": ("status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)"),
     }
-    if kinds.storage is not None:
-        checks["storage"] = kinds.storage
     checks["years"] = " AND ".join(f"{name} BETWEEN {kinds.years}" for name in instants)
     return [
         sa.PrimaryKeyConstraint("id", name="taskq_activities_pkey"),
@@ -163,6 +165,7 @@ def _activity_indexes() -> None:
     _index("ready", "queue", *place, where=PENDING)
     _index("ready_by_type", "queue", "type", *place, where=PENDING)
     _index("due", "ready_at", "id", where=WAITING)
+    _index("due_by_type", "queue", "type", where=WAITING)
     _index("held", "worker", where=PROCESSING)
     op.create_index("taskq_activities_listed", "taskq_activities", ["queue", "status", "id"])
     _index("children", "parent_id", "id", where="parent_id IS NOT NULL")
@@ -182,8 +185,9 @@ def _index(name: str, *columns: str | sa.TextClause, where: str) -> None:
 
 
 def _events(kinds: _Kinds) -> None:
-    op.create_table(
-        "taskq_events",
+    _create(
+        "events",
+        kinds,
         sa.Column("id", kinds.serial, sa.Identity(), nullable=False),
         sa.Column("activity_id", kinds.id, nullable=False),
         sa.Column("at", kinds.instant, nullable=False),
@@ -198,8 +202,9 @@ def _events(kinds: _Kinds) -> None:
 
 
 def _keys(kinds: _Kinds) -> None:
-    op.create_table(
-        "taskq_keys",
+    _create(
+        "keys",
+        kinds,
         sa.Column("hash", sa.LargeBinary(32), nullable=False),
         sa.Column("queue", sa.Text(), nullable=False),
         sa.Column("type", sa.Text(), nullable=False),
@@ -209,14 +214,15 @@ def _keys(kinds: _Kinds) -> None:
         sa.Column("expires_at", kinds.instant),
         sa.PrimaryKeyConstraint("hash", name="taskq_keys_pkey"),
         sa.CheckConstraint("length(hash) = 32", name="taskq_keys_hash"),
-        sqlite_with_rowid=False,
+        rowid=False,
     )
     op.create_index("taskq_keys_activity", "taskq_keys", ["activity_id"])
 
 
 def _workers(kinds: _Kinds) -> None:
-    op.create_table(
-        "taskq_workers",
+    _create(
+        "workers",
+        kinds,
         sa.Column("id", kinds.id, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("host", sa.Text(), nullable=False),
@@ -238,8 +244,9 @@ def _workers(kinds: _Kinds) -> None:
 
 
 def _rollup(kinds: _Kinds) -> None:
-    op.create_table(
-        "taskq_rollup",
+    _create(
+        "rollup",
+        kinds,
         sa.Column("minute", kinds.instant, nullable=False),
         sa.Column("queue", sa.Text(), nullable=False),
         sa.Column("type", sa.Text(), nullable=False),
@@ -248,13 +255,14 @@ def _rollup(kinds: _Kinds) -> None:
         sa.Column("waits", sa.Text(), nullable=False),
         sa.Column("runs", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
-        sqlite_with_rowid=False,
+        rowid=False,
     )
 
 
 def _queues(kinds: _Kinds) -> None:
-    op.create_table(
-        "taskq_queues",
+    _create(
+        "queues",
+        kinds,
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("paused_at", kinds.instant),
         sa.Column("paused_types", sa.Text()),
@@ -267,8 +275,9 @@ def _queues(kinds: _Kinds) -> None:
 
 
 def _schedules(kinds: _Kinds) -> None:
-    op.create_table(
-        "taskq_schedules",
+    _create(
+        "schedules",
+        kinds,
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("cron", sa.Text()),
         sa.Column("every_ms", sa.BigInteger()),
@@ -293,8 +302,9 @@ def _schedules(kinds: _Kinds) -> None:
 
 
 def _audit(kinds: _Kinds) -> None:
-    op.create_table(
-        "taskq_audit",
+    _create(
+        "audit",
+        kinds,
         sa.Column("id", kinds.serial, sa.Identity(), nullable=False),
         sa.Column("at", kinds.instant, nullable=False),
         sa.Column("actor", sa.Text(), nullable=False),
@@ -306,6 +316,31 @@ def _audit(kinds: _Kinds) -> None:
         sa.PrimaryKeyConstraint("id", name="taskq_audit_pkey"),
         sa.UniqueConstraint("command_id", name="taskq_audit_command"),
     )
+
+
+def _create(
+    name: str, kinds: _Kinds, *items: sa.Column[Any] | sa.Constraint, rowid: bool = True
+) -> None:
+    """A table; on SQLite also with the rule that each column keeps only what it is made for."""
+    columns = [item for item in items if isinstance(item, sa.Column) and item.identity is None]
+    rules = " AND ".join(_kept(column) for column in columns)
+    storage = [sa.CheckConstraint(rules, name=f"taskq_{name}_storage")] if kinds.sqlite else []
+    options = {} if rowid else {"sqlite_with_rowid": False}
+    op.create_table(f"taskq_{name}", *items, *storage, **options)
+
+
+def _kept(column: sa.Column[Any]) -> str:
+    match column.type:
+        case sa.LargeBinary(length=length):
+            kind, more = "blob", f" AND length({column.name}) = {length}"
+        case sa.Text():
+            kind, more = "text", ""
+        case sa.Boolean():
+            kind, more = "integer", f" AND {column.name} IN (0, 1)"
+        case _:
+            kind, more = "integer", ""
+    kinds = f"IN ('{kind}', 'null')" if column.nullable else f"= '{kind}'"
+    return f"typeof({column.name}) {kinds}{more}"
 
 
 def _stamped(name: str, kinds: _Kinds) -> sa.Column[object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import count, pairwise
 
 import anyio
 import anyio.lowlevel
@@ -199,6 +199,8 @@ async def test_a_claim_whose_reply_was_lost_runs_again_within_one_heartbeat(worl
         lost = anyio.current_time()
         id = await world.submit("count")
         info = await world.ended(id, within=10)
+        await anyio.sleep(20)
+        assert store.calls["held"] == 1, "asked once, and not again"
 
     assert (info.claim, info.crash_count, info.retry_count) == (2, 0, 0)
     assert len(ran) == 1 and ran[0] - lost < 10
@@ -297,13 +299,15 @@ async def test_an_isolated_activity_runs_with_nothing_beside_it(world: World) ->
 async def test_under_constant_load_isolated_activities_get_their_turn(world: World) -> None:
     running: list[int] = []
     alone: list[int] = []
+    lengths = count()
 
     async def busy() -> None:
         running.append(1)
-        await anyio.sleep(0.9)
+        await anyio.sleep(0.5 + next(lengths) % 7 / 10)
         running.pop()
 
     async def killer() -> None:
+        alone.append(len(running))
         await anyio.sleep(2)
         alone.append(len(running))
 
@@ -316,7 +320,7 @@ async def test_under_constant_load_isolated_activities_get_their_turn(world: Wor
         for id in isolated:
             info = await world.ended(id, within=45)
             assert (info.status, info.crash_count) == (Status.COMPLETED, 0)
-    assert alone == [0, 0, 0]
+    assert alone == [0] * 6
 
 
 async def test_without_isolated_activities_constant_load_is_never_interrupted(
@@ -339,31 +343,6 @@ async def test_without_isolated_activities_constant_load_is_never_interrupted(
             assert len(running) == 4
 
 
-async def test_handlers_that_never_wait_do_not_starve_the_rest(world: World) -> None:
-    """Slots give way now and then, so that renewals, claims and timeouts go on."""
-    import time
-
-    turns: list[int] = []
-
-    async def grind() -> None:
-        end = time.perf_counter() + 0.002
-        while time.perf_counter() < end:
-            pass
-
-    async def count_turns() -> None:
-        while True:
-            await anyio.lowlevel.checkpoint()
-            turns.append(1)
-
-    world.on("grind", grind)
-    await world.submit_many("grind", 100)
-    async with anyio.create_task_group() as group:
-        group.start_soon(count_turns)
-        await world.engine(burst=True, concurrency=2, claim_ahead=200).run()
-        group.cancel_scope.cancel()
-    assert len(turns) > 10
-
-
 async def test_a_scheduled_activity_starts_at_its_instant_not_before(world: World) -> None:
     """promise:G7, bug:B73."""
     started: list[float] = []
@@ -381,6 +360,17 @@ async def test_a_scheduled_activity_starts_at_its_instant_not_before(world: Worl
     assert started[0] - began == pytest.approx(7.25, abs=0.06)
     assert started[1] - began == pytest.approx(100.0, abs=0.06)
     assert started[0] - began >= 7.25 and started[1] - began >= 100.0
+
+
+async def test_what_was_promoted_is_claimed_at_once_also_without_hints(world: World) -> None:
+    world.on("noop", noop)
+    store = world.view()
+    store.hang("watch")
+    id = await world.submit("noop", delay=20.0)
+    began = anyio.current_time()
+    async with world.running(world.engine(store, poll_interval=4.0, poll_max=30.0), grace=0):
+        await world.ended(id, within=40)
+        assert anyio.current_time() - began < 20.5
 
 
 async def test_more_due_activities_than_one_promotion_moves_are_all_moved(world: World) -> None:

@@ -137,6 +137,26 @@ async def test_after_an_outage_a_live_worker_puts_back_what_it_stopped_and_nothi
     assert world.seen(events.WorkerLost) == []
 
 
+async def test_whoever_reaches_the_store_first_after_an_outage_does_not_reap_the_others(
+    world: World,
+) -> None:
+    """Shorter than a lease, but leases have ended in it."""
+    working, sweeping = world.view(), world.view()
+    engines = world.engine(working), world.engine(sweeping, queues=("other",))
+    id = await world.submit("slow")
+    async with world.running(*engines, grace=0):
+        await anyio.sleep(39)
+        working.go_down()
+        sweeping.go_down()
+        await anyio.sleep(25)
+        sweeping.come_back()
+        await anyio.sleep(10)
+        working.come_back()
+        info = await world.ended(id, within=300)
+    assert (info.status, info.crash_count) == (Status.COMPLETED, 0)
+    assert world.seen(events.WorkerLost) == []
+
+
 async def test_a_result_that_came_during_an_outage_is_stored_after_it(world: World) -> None:
     """The row is still this worker's: nobody has taken it."""
 
@@ -324,8 +344,14 @@ async def test_a_poison_activity_ends_dead_letter_and_counts_no_retry(world: Wor
     assert hooks == ["slow:on_dead_letter"]
 
 
-async def test_an_attempt_whose_lease_is_nearly_over_is_not_started(world: World) -> None:
-    """fault:A5."""
+@pytest.mark.parametrize("broken", [False, True])
+async def test_an_attempt_whose_lease_is_nearly_over_is_not_started(
+    world: World, broken: bool
+) -> None:
+    """fault:A5: handed back, nothing counted, also when that has to be tried twice."""
+    store = world.view()
+    if broken:
+        store.fail("hand_back", after=False)
     ran: list[int] = []
 
     async def count() -> None:
@@ -343,10 +369,11 @@ async def test_an_attempt_whose_lease_is_nearly_over_is_not_started(world: World
 
     world.memory.claim = late  # type: ignore[method-assign, assignment]
     id = await world.submit("count")
-    async with world.running(world.engine()):
+    async with world.running(world.engine(store)):
         info = await world.ended(id, within=60)
 
-    assert len(world.seen(events.HandedBack)) == 1
+    assert store.pending("hand_back") == 0
+    assert len(world.seen(events.HandedBack)) == (0 if broken else 1)
     assert (info.crash_count, ran) == (0, [2])
 
 

@@ -136,6 +136,31 @@ async def test_a_claim_on_its_way_is_finished_and_handed_back(world: World) -> N
     assert len(world.seen(events.HandedBack)) == 1
 
 
+async def test_what_a_claim_brings_after_a_stop_does_not_wait_for_the_grace(world: World) -> None:
+    """fault:D5."""
+    claim = world.memory.claim
+    entered = anyio.Event()
+
+    async def slow(request: ClaimRequest) -> object:
+        attempts = await claim(request)
+        if attempts and await world.count(Status.PROCESSING) == 2:
+            entered.set()
+            await anyio.sleep(1)
+        return attempts
+
+    world.memory.claim = slow  # type: ignore[method-assign, assignment]
+    await submit(world, 1000)
+    engine = world.engine(concurrency=1, claim_ahead=1)
+    async with anyio.create_task_group() as group:
+        await group.start(engine.run)
+        await anyio.sleep(1)
+        second = await submit(world, 1000)
+        await entered.wait()
+        engine.stop(30)
+        await anyio.sleep(1.1)
+        assert await world.status(second) is Status.PENDING  # type: ignore[arg-type]
+
+
 async def test_leases_are_renewed_throughout_the_grace(world: World) -> None:
     """fault:D4."""
     id = await submit(world, 200)
@@ -160,6 +185,21 @@ async def test_a_second_stop_shortens_the_grace(world: World) -> None:
         began = anyio.current_time()
     assert anyio.current_time() - began < 0.1
     assert len(world.seen(events.WorkerStopping)) == 1
+
+
+async def test_a_second_stop_shortens_the_writing_of_outcomes_too(world: World) -> None:
+    store = world.view()
+    await submit(world, 2)
+    engine = world.engine(store)
+    async with anyio.create_task_group() as group:
+        await group.start(engine.run)
+        await anyio.sleep(1)
+        store.go_down()
+        engine.stop(100)
+        await anyio.sleep(20)
+        engine.stop(0)
+        began = anyio.current_time()
+    assert anyio.current_time() - began <= MARGIN + 0.1
 
 
 async def test_a_second_stop_never_lengthens_it(world: World) -> None:
@@ -340,9 +380,11 @@ async def test_a_handler_that_cannot_be_stopped_holds_the_worker_and_nothing_els
         assert (info.status, info.retry_count, info.crash_count) == (Status.PENDING, 0, 0)
         assert await world.memory.workers() == []
         assert len(world.seen(events.WorkerStopped)) == 1
+        assert len(world.seen(events.Interrupted)) == 1
         (report,) = engine.errors.kept()
         assert "does not stop" in str(report.error)
     assert await world.status(id) is Status.PENDING
+    assert world.seen(events.Completed) == [], "what it returns in the end is nobody's outcome"
 
 
 async def test_cancelling_run_is_a_stop_without_grace(world: World) -> None:

@@ -266,3 +266,4 @@ async def test_cancels_of_what_waits_for_a_slot_are_recorded_without_running_it(
         for id in waiting:
             assert (await world.ended(id)).status is Status.CANCELLED
     assert ran == [1]
+    assert len(world.seen(events.Cancelled)) == count

@@ -1,10 +1,24 @@
-"""What text a database would refuse: the reference backend refuses it too."""
+"""What text a database would refuse: every backend refuses it alike."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from taskq.errors import BackendError
+from taskq.model import Activity
+
+
+def check_activity(activity: Activity[object]) -> None:
+    """Raise BackendError where a text of the activity cannot be stored."""
+    check_storable(
+        activity.id,
+        activity.payload,
+        activity.metadata,
+        activity.tags,
+        activity.source,
+        activity.correlation_id,
+        activity.user_id,
+    )
 
 
 def check_storable(id: UUID, *texts: str | None) -> None:
@@ -20,6 +34,8 @@ def check_storable(id: UUID, *texts: str | None) -> None:
 def _storable(text: str) -> bool:
     if "\0" in text:
         return False
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,0 +1,33 @@
+"""How an activity begins: when it is ready, in which state, and whether it runs alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from taskq.backends.instants import FIRST, LAST, later
+from taskq.errors import BackendError
+from taskq.model import Activity, Status
+
+
+def ready_at(activity: Activity[object], now: datetime) -> datetime:
+    """``run_at``, else ``now`` + ``delay``, else ``now``.
+
+    Raises BackendError for a ``run_at`` that cannot be stored; a delay ends at LAST.
+    """
+    at = activity.run_at
+    if at is None:
+        return now if activity.delay is None else later(now, activity.delay)
+    if not FIRST <= at <= LAST:
+        years = f"{FIRST.year} to {LAST.year}"
+        raise BackendError(f"activity {activity.id}: run_at {at} is not in the years {years}")
+    return at.astimezone(UTC)
+
+
+def first_status(ready_at: datetime, now: datetime) -> Status:
+    """Scheduled for one that is ready after ``now``, else pending."""
+    return Status.SCHEDULED if ready_at > now else Status.PENDING
+
+
+def isolated(max_crashes: int) -> bool:
+    """Whether the first crash would be the last, so that even the first run is alone."""
+    return max_crashes <= 1
