@@ -27,6 +27,7 @@ from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_o
 from taskq.publisher import Publisher
 from taskq.registry import (
     Registry,
+    checked_activities,
     checked_aliases,
     checked_exceptions,
     checked_function,
@@ -232,11 +233,7 @@ class TaskQ:
             await self.aclose()
 
     def _decoders(self, activities: Sequence[Activity[R]]) -> list[Callable[[str], R]]:
-        given: object = activities
-        if not isinstance(given, Sequence) or not all(
-            isinstance(activity, Activity) for activity in cast("Sequence[object]", given)
-        ):
-            raise TypeError(f"enqueue() takes a list of task.build(...), not {given!r}")
+        checked_activities(activities)
         return [self.registry.decoder(activity.type) for activity in activities]
 
     async def _run(self, engine: Engine) -> None:

@@ -71,5 +71,5 @@ def _object(text: str | None) -> dict[str, object]:
         return {}
     try:
         return msgspec.json.decode(text, type=dict[str, object])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return {"text": text}

@@ -12,7 +12,7 @@ from taskq.engine.handler import Handler
 from taskq.errors import ConfigurationError, SerializationError
 from taskq.hooks import HOOKS, hook_type
 from taskq.logs import unfit_result
-from taskq.model import DeadLetter, Hook
+from taskq.model import Activity, DeadLetter, Hook
 from taskq.options import HookFunction, TaskOptions
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
@@ -155,6 +155,15 @@ def checked_function(where: str, function: object) -> None:
         raise ConfigurationError(
             f"{where}: a method's object is not stored with the call; decorate a function"
         )
+
+
+def checked_activities(given: object) -> None:
+    """What ``enqueue`` takes. Raises TypeError."""
+    if isinstance(given, Sequence) and all(
+        isinstance(activity, Activity) for activity in cast("Sequence[object]", given)
+    ):
+        return
+    raise TypeError(f"enqueue() takes a list of task.build(...), not {given!r}")
 
 
 def checked_aliases(where: str, names: object) -> tuple[str, ...]:

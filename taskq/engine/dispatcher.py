@@ -39,7 +39,7 @@ class Dispatcher:
     Activities to be isolated are claimed when nothing else runs, and run with nothing beside them.
     Under constant load it looks about once a lease whether there are any, and only then lets the
     slots run empty for one of them. It holds back for a while only; if that was too short, it goes
-    on and has more patience the next time, so that whatever runs here ends within it at last.
+    on with more patience the next time, or as soon as nothing happens to run.
 
     With ``burst`` it returns when everything was recorded that it ran, and then nothing was due and
     nothing could be claimed. Errors of the store are raised: its supervisor starts it again.
@@ -80,6 +80,7 @@ class Dispatcher:
         )
         self._rhythm = Backoff(ground.random, first=ground.options.lease, last=ground.options.lease)
         self._look_at = ground.clock.monotonic() + self._rhythm.pause()
+        self._owed = False
         slots.on_free = self._slot_freed
 
     def ring(self) -> None:
@@ -140,6 +141,8 @@ class Dispatcher:
         except BaseException:
             self._returns.in_doubt = True
             raise
+        if alone:
+            self._owed = bool(attempts)
         held = self._holdings.take(attempts, claimed_at=began, received_at=self._clock.monotonic())
         self._progress()
         if self.stopping:
@@ -161,17 +164,18 @@ class Dispatcher:
     async def _give_isolated_a_turn(self) -> None:
         """Let the slots run empty for one isolated activity, if any waits and for as long."""
         began = self._clock.monotonic()
-        end = began + self._hold.pause()
         waits = await self._isolated_waits()
+        if not waits:
+            self._hold.reset()
+            self._look_at = began + self._rhythm.pause()
+            return
+        end = began + self._hold.pause()
         while waits and self._slots.active and self._clock.monotonic() < end:
             look_again = min(end, self._clock.monotonic() + self._options.poll_max)
             await self._until(lambda: not self._slots.active, by=look_again)
             waits = not self._slots.active or await self._isolated_waits()
-        if not waits:
-            self._hold.reset()
-            self._look_at = self._clock.monotonic() + self._rhythm.pause()
-            return
-        await self._run_alone()
+        if waits:
+            await self._run_alone()
         now = self._clock.monotonic()
         self._look_at = now + SHARE * (now - began)
 
@@ -235,5 +239,6 @@ class Dispatcher:
         return self._pace.adaptive or self._slots.all_stuck
 
     def _slot_freed(self) -> None:
-        if self._awaited is not None and self._awaited():
+        awaited = self._awaited is not None and self._awaited()
+        if awaited or (self._owed and not self._slots.active):
             self._bell.ring()

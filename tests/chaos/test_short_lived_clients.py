@@ -41,7 +41,7 @@ print(json.dumps([*own, *forked]))
 def test_what_a_script_enqueues_before_it_exits_is_picked_up_at_once(
     arena: Arena, loop: str
 ) -> None:
-    """Design 7.8: the hint of a process that lives no longer."""
+    """Design 7.8: the hint of a process that lives no longer. seed:Q14"""
     arena.worker(loop, POLL_INTERVAL=LONG, POLL_MAX=LONG)
     arena.app.quick.delay()
     arena.until_all("completed")

@@ -20,7 +20,10 @@ SLACK = 4.0
 def test_a_stop_claims_nothing_and_puts_what_is_cut_off_back_in_its_place(
     arena: Arena, loop: str
 ) -> None:
-    """promise:G14, seed:Z1, seed:Z2, seed:Z5, seed:W19, seed:W20, bug:B82, bug:B84, fault:D5."""
+    """promise:G14, seed:Z1, seed:Z2, seed:Z5, seed:W19, seed:W20, bug:B82, bug:B84, fault:D5
+
+    seed:E14.
+    """
     long = [arena.app.gate.delay("long").id.hex for _ in range(2)]
     short = [arena.app.gate.delay("short").id.hex for _ in range(2)]
     waiting = [arena.app.gate.delay("long").id.hex for _ in range(6)]
@@ -47,7 +50,10 @@ def test_a_stop_claims_nothing_and_puts_what_is_cut_off_back_in_its_place(
 
 
 def test_a_stop_that_cuts_nothing_off_is_a_clean_end(arena: Arena, loop: str) -> None:
-    """promise:G14, fault:D4: leases are kept through a grace that is longer than they are."""
+    """promise:G14, fault:D4: leases are kept through a grace that is longer than they are.
+
+    seed:W30
+    """
     future = arena.app.gate.delay("done")
     worker = arena.worker(loop)
     until(lambda: arena.effects("start"), "it runs")

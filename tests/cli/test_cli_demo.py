@@ -31,6 +31,8 @@ def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_demo_ends_well_and_shows_results_and_keep_keeps_its_database(tmp_path: Path) -> None:
+    """seed:E31"""
+
     done = demo(tmp_path, "--keep")
     assert (done.returncode, done.stderr) == (0, "")
     for text in (

@@ -39,6 +39,8 @@ def test_status_names_the_database_and_what_nobody_serves(cli, shelf, folder: Pa
 
 
 def test_status_as_json_names_statuses_and_priorities(cli, shelf) -> None:
+    """seed:P2"""
+
     shelf.greet.delay("Ada")
     found = json.loads(cli("status", "--json").stdout)
     assert found["by_status"]["pending"] == 1
@@ -72,6 +74,8 @@ def test_list_as_json_has_the_cursor_and_arguments_as_values(cli, shelf) -> None
 
 
 def test_list_filters_by_status_queue_and_type(cli, shelf) -> None:
+    """seed:R18"""
+
     shelf.greet.delay("Ada")
     later = shelf.greet.options(delay=60, queue="mail").delay("Grace")
 
@@ -104,6 +108,8 @@ def test_nothing_stored_reaches_the_terminal_unescaped(cli, shelf) -> None:
 
 
 def test_show_tells_details_and_what_happened(cli, shelf) -> None:
+    """seed:O8"""
+
     future = shelf.greet.options(idempotency_key="order-42", tags={"a": "b"}).delay("Ada")
     shelf.end(Succeeded('"hello Ada"'))
     said = cli("show", str(future.id)).stdout

@@ -20,6 +20,8 @@ def stored(cli, id: str) -> dict[str, Any]:
 
 
 def test_enqueue_stores_the_call_and_prints_its_id(cli, app_folder: Path) -> None:
+    """seed:Q15"""
+
     result = cli("enqueue", "app:taskq", "greet", '{"name": "Ada"}')
     assert (result.exit_code, result.stderr) == (0, "")
     activity = stored(cli, str(UUID(result.stdout.strip())))

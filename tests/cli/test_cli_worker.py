@@ -178,6 +178,8 @@ def test_the_banner_says_who_where_and_what(cli, start, app_folder: Path) -> Non
 
 
 def test_with_json_every_line_on_stderr_is_json(cli, start, app_folder: Path) -> None:
+    """seed:M7"""
+
     enqueued(cli, "greet", name="Ada")
     worker = start("worker", "app:taskq", "--burst", "--log-format", "json")
     assert worker.ends() == 0
@@ -222,7 +224,7 @@ def test_workers_shows_a_live_one(cli, start, app_folder: Path) -> None:
 def test_the_first_signal_lets_handlers_end(
     cli, start, app_folder: Path, backend: str, number: signal.Signals
 ) -> None:
-    """promise:G14"""
+    """promise:G14, seed:E21"""
     enqueued(cli, "nap", seconds=1.0)
     worker = start("worker", "app:taskq", "-c", "1", "--async-backend", backend)
     worker.does("nap")

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskq.codec import Codec, canonical, digest, from_json, to_json
-from taskq.errors import SerializationError
 from taskq.codec.exactness import Limits, check_nesting
+from taskq.errors import SerializationError
 
 
 class Color(enum.Enum):

@@ -16,8 +16,8 @@ import pydantic
 import pytest
 
 from taskq.codec import Codec, Limits, canonical, from_json, to_json
-from taskq.errors import ConfigurationError, SerializationError
 from taskq.codec.exactness import check_nesting
+from taskq.errors import ConfigurationError, SerializationError
 
 
 @dataclasses.dataclass

@@ -76,3 +76,13 @@ def test_every_error_that_is_named_is_in_the_tree() -> None:
 
     assert named - tree == {"TypeError", "ValueError", "BackgroundError"}
     assert named & tree <= set(taskq.__all__)
+
+
+def test_every_row_that_is_here_is_named_by_a_test() -> None:
+    unnamed = [
+        match[1]
+        for match in ROW.finditer(PAGE)
+        if match[4] == "–" and not match[3].startswith("to come")
+    ]
+
+    assert unnamed == []

@@ -12,6 +12,7 @@ from taskq.engine.failure import classify, describe, sole, timeout_error, unstor
 from taskq.errors import (
     ActivityCancelled,
     ActivityDeadLettered,
+    ActivityFailed,
     ActivityNotFound,
     BackendUnavailable,
     NonRetryError,
@@ -177,6 +178,29 @@ def test_a_childs_failure_is_its_parents_by_policy(choice: str, retryable: bool)
 def test_a_childs_cancellation_is_never_retried() -> None:
     outcome = decided(ActivityCancelled("the child", id=new_id()))
     assert (outcome.retryable, outcome.error.kind) == (False, ErrorKind.CHILD)
+
+
+@pytest.mark.parametrize(("choice", "retryable"), [("fail", False), ("retry", True)])
+def test_several_children_that_fail_in_one_task_group_count_as_a_child(
+    choice: str, retryable: bool
+) -> None:
+    """design 2.1."""
+    info = ErrorInfo(type="E", message="m")
+    children = [ActivityFailed("the child", id=new_id(), error=info) for _ in range(150)]
+    group = ExceptionGroup("outer", [*children, ExceptionGroup("inner", children[:2])])
+    outcome = decided(group, policy=Policy(on_child_failure=choice))  # type: ignore[arg-type]
+    assert (outcome.retryable, outcome.error.kind) == (retryable, ErrorKind.CHILD)
+
+    cancelled = ActivityCancelled("the child", id=new_id())
+    group = ExceptionGroup("group", [*children, cancelled])
+    outcome = decided(group, policy=Policy(on_child_failure=choice))  # type: ignore[arg-type]
+    assert (outcome.retryable, outcome.error.kind) == (False, ErrorKind.CHILD)
+
+
+def test_a_child_that_fails_beside_another_error_is_no_childs_failure() -> None:
+    child = ActivityFailed("the child", id=new_id(), error=ErrorInfo(type="E", message="m"))
+    outcome = decided(ExceptionGroup("group", [child, ExceptionGroup("g", [ValueError()])]))
+    assert (outcome.retryable, outcome.error.kind) == (True, ErrorKind.ERROR)
 
 
 def test_what_is_recorded_is_name_message_traceback_and_attempt() -> None:

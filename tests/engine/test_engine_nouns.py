@@ -33,6 +33,7 @@ from taskq.lifecycle import (
     Settlement,
     Snoozed,
     Succeeded,
+    Unstarted,
     Verdict,
     decide,
 )
@@ -303,6 +304,7 @@ FAILED = Failed(error=ErrorInfo(type="E", message="m"))
         (FAILED, Status.CANCELLED, "Cancelled", "cancelled"),
         (Interrupted(), Status.PENDING, "Interrupted", "interrupted"),
         (Snoozed(1.0), Status.SCHEDULED, "Snoozed", "snoozed"),
+        (Unstarted(5.0), Status.SCHEDULED, "Snoozed", "snoozed"),
         (Crashed(), Status.PENDING, "Interrupted", "crashed"),
     ],
 )
@@ -315,6 +317,16 @@ def test_a_settled_transition_has_one_name(
     assert type(event_of(held, transition, settlement, seconds=1.0)).__name__ == event
     count = count_of(held, transition, settlement, waited=0.0, ran=1.0)
     assert count == Count("q", "t", name, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("delay", "status"), [(None, Status.PENDING), (5.0, Status.SCHEDULED)])
+def test_what_was_not_started_goes_back_with_nothing_counted_or_noted(
+    delay: float | None, status: Status
+) -> None:
+    held = replace(attempt(), retry_count=2, crash_count=1, isolate=True)
+    transition = decide(held, Unstarted(delay))
+    assert (transition.status, transition.delay, transition.note) == (status, delay, None)
+    assert (transition.retry_count, transition.crash_count, transition.isolate) == (2, 1, True)
 
 
 def test_a_repeated_settle_is_named_by_what_it_did_not_by_what_came_after() -> None:

@@ -195,7 +195,7 @@ NOW = Policy(retry=RetryPolicy(initial_delay=0.0, jitter=0.0))
 async def test_what_a_handler_raises_decides_and_never_ends_the_worker(
     world: World, raised: BaseException, status: Status, retries: int
 ) -> None:
-    """fault:A7, fault:C5, seed:R5, seed:R6."""
+    """fault:A7, fault:C5, seed:R5, seed:R6, seed:R7, seed:R9, seed:X6."""
 
     async def fail() -> None:
         raise raised
@@ -268,6 +268,8 @@ async def test_a_cancelled_child_that_is_not_caught_fails_its_parent(world: Worl
 
 
 async def test_types_in_no_retry_end_the_activity(world: World) -> None:
+    """seed:R8"""
+
     async def fail() -> None:
         raise LookupError("never")
 
@@ -364,7 +366,7 @@ async def test_two_hundred_activities_on_three_engines_run_exactly_once_each(wor
 
 
 async def test_only_registered_types_are_claimed(world: World) -> None:
-    """design 7.3: what nobody here knows waits in its queue."""
+    """design 7.3: what nobody here knows waits in its queue. seed:R15"""
 
     async def noop() -> None: ...
 
@@ -406,6 +408,8 @@ def test_an_engine_with_nothing_to_run_is_refused(world: World) -> None:
 
 
 async def test_an_engine_runs_only_once(world: World) -> None:
+    """seed:E19"""
+
     async def noop() -> None: ...
 
     world.on("noop", noop)
@@ -416,7 +420,7 @@ async def test_an_engine_runs_only_once(world: World) -> None:
 
 
 async def test_each_start_has_an_identity_of_its_own(world: World) -> None:
-    """fault:A9: the same name, host and pid, and still two workers."""
+    """fault:A9: the same name, host and pid, and still two workers. seed:W11"""
 
     async def noop() -> None: ...
 
@@ -453,6 +457,8 @@ async def test_what_a_handler_puts_into_context_variables_does_not_reach_the_nex
 
 
 async def test_the_workers_row_says_who_it_is(world: World, anyio_backend_name: str) -> None:
+    """seed:E22, seed:W14"""
+
     async def noop() -> None: ...
 
     world.on("noop", noop)

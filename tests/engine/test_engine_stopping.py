@@ -63,6 +63,8 @@ async def test_a_grace_that_is_none_is_refused(world: World, grace: float) -> No
 
 
 async def test_running_handlers_are_cancelled_after_the_grace_and_go_back(world: World) -> None:
+    """seed:Z4"""
+
     world.on("sleeper", sleeper)
     ids = await world.submit_many("sleeper", 5)
     engine = world.engine()

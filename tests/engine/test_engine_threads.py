@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from taskq import events
-from taskq.context import current
+from taskq.context import Context, current
+from taskq.middleware import Next
 from taskq.model import ErrorKind, Status
 from tests.engine.world import QUICK, World, until
 
@@ -243,6 +244,40 @@ async def test_a_lost_lease_is_told_to_the_thread_and_its_late_result_refused(
         gate.open.set()
         await until(lambda: bool(world.seen(events.OutcomeRefused)))
     assert gate.cancelled == [True]
+
+
+async def test_a_thread_whose_lease_is_lost_causes_no_renewal_after_renewal(
+    world: World, gate: Gate
+) -> None:
+    id = await world.submit("gate", timeout=None)
+    store = world.view()
+    engine = world.engine(store, lease=0.6, renew_interval=0.2, **QUICK)
+    async with world.running(engine, grace=0):
+        await until(lambda: gate.inside == 1)
+        world.memory._tables.rows[id].claim += 1
+        await anyio.sleep(1)
+        before = store.calls["heartbeat"]
+        await anyio.sleep(1)
+        assert store.calls["heartbeat"] - before <= 10
+        assert gate.inside == 1
+
+
+async def test_only_a_thread_past_its_timeout_is_called_so(world: World, gate: Gate) -> None:
+    """What middleware gave up, or what has lost its lease, still holds its slot."""
+
+    async def impatient(attempt: Context, call_next: Next) -> object:
+        with anyio.move_on_after(0.05):
+            return await call_next()
+        return "gave up"
+
+    id = await world.submit("gate")
+    engine = world.engine(middleware=(impatient,), **QUICK)
+    async with world.running(engine):
+        assert (await world.ended(id)).result == '"gave up"'
+        await until(lambda: engine.health().threads_stuck == 1)
+        gate.open.set()
+        await until(lambda: engine.health().threads_stuck == 0)
+    assert world.seen(events.ThreadOverran) == []
 
 
 async def test_a_thread_that_cannot_be_started_fails_the_attempt_alone(

@@ -202,6 +202,8 @@ def without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 def test_the_engine_knows_neither_the_app_nor_any_store_nor_settings() -> None:
+    """seed:E28"""
+
     forbidden = ("app", "task", "future", "settings", "client", "cli", "web", "assembly", "logs")
     stores = tuple(f"taskq.backends.{path.stem}" for path in (PACKAGE / "backends").iterdir())
     strays = {
@@ -216,6 +218,8 @@ def test_the_engine_knows_neither_the_app_nor_any_store_nor_settings() -> None:
 
 
 def test_backends_know_neither_the_engine_nor_the_call_sites() -> None:
+    """seed:E29"""
+
     forbidden = ("engine", "app", "task", "future", "client", "settings", "cli", "web", "retry")
     strays = {
         (name_of(path), module)

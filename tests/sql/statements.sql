@@ -125,10 +125,30 @@ SELECT taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.
 FROM taskq_rollup
 WHERE taskq_rollup.minute >= :since AND taskq_rollup.minute < :until ORDER BY taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome;
 
--- next_queue
-SELECT min(taskq_activities.queue) AS min_1
+-- queues
+WITH RECURSIVE steps(value) AS
+(SELECT (SELECT min(taskq_activities.queue) AS min_1
+FROM taskq_activities) AS value UNION ALL SELECT (SELECT min(taskq_activities.queue) AS min_2
 FROM taskq_activities
-WHERE taskq_activities.queue > :queue;
+WHERE taskq_activities.queue > steps.value) AS anon_1
+FROM steps
+WHERE steps.value IS NOT NULL)
+ SELECT steps.value
+FROM steps
+WHERE steps.value IS NOT NULL;
+
+-- due_types
+WITH RECURSIVE steps(value) AS
+(SELECT (SELECT min(taskq_activities.type) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = :queue) AS value UNION ALL SELECT (SELECT min(taskq_activities.type) AS min_2
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = :queue AND taskq_activities.type > steps.value) AS anon_1
+FROM steps
+WHERE steps.value IS NOT NULL)
+ SELECT steps.value
+FROM steps
+WHERE steps.value IS NOT NULL;
 
 -- count_by_status
 SELECT (SELECT count(*) AS count_1
@@ -215,18 +235,6 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_7) AS anon_23, (SELECT min(taskq_activities.ready_at) AS min_1
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_8) AS anon_24;
-
--- next_pending_type
-SELECT taskq_activities.queue, taskq_activities.type
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND (taskq_activities.queue, taskq_activities.type) > (:queue, :type) ORDER BY taskq_activities.queue, taskq_activities.type
- LIMIT :param_1 OFFSET :param_2;
-
--- next_due_type
-SELECT taskq_activities.queue, taskq_activities.type
-FROM taskq_activities
-WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.queue, taskq_activities.type) > (:queue, :type) ORDER BY taskq_activities.queue, taskq_activities.type
- LIMIT :param_1 OFFSET :param_2;
 
 -- count_waiting
 SELECT (SELECT count(*) AS count_1

@@ -69,6 +69,8 @@ def test_an_sqlite_url_names_a_file(
     ],
 )
 def test_a_wrong_url_is_told_what_is_wrong_without_its_password(url: str, message: str) -> None:
+    """seed:E1"""
+
     with pytest.raises(ConfigurationError, match=message) as caught:
         from_url(url, clock=CLOCK)
 
@@ -76,6 +78,8 @@ def test_a_wrong_url_is_told_what_is_wrong_without_its_password(url: str, messag
 
 
 def test_memory_needs_nothing_else() -> None:
+    """seed:B19"""
+
     assert isinstance(from_url("memory://", clock=CLOCK), MemoryBackend)
 
 
@@ -94,6 +98,8 @@ def installed(
 
 
 def test_an_installed_package_may_serve_another_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    """seed:B17"""
+
     store = MemoryBackend()
     seen: list[str] = []
 

@@ -60,7 +60,10 @@ def test_alembic_finds_no_difference_to_the_tables(connection: Connection) -> No
     ids=["sqlite", "postgresql"],
 )
 def test_every_table_and_index_is_created_word_for_word(url: str, dialect: DefaultDialect) -> None:
-    """Alembic compares no CHECK, no condition of an index, no WITHOUT ROWID; the text does."""
+    """Alembic compares no CHECK, no condition of an index, no WITHOUT ROWID; the text does.
+
+    seed:B7
+    """
     written = squeezed(offline(url))
 
     for table in metadata.sorted_tables:
@@ -89,6 +92,8 @@ def test_down_and_up_again_leaves_the_same_schema(
 
 
 def test_the_states_in_the_database_are_those_of_the_code(foreign: sqlite3.Connection) -> None:
+    """seed:L2"""
+
     [sql] = foreign.execute(
         "SELECT sql FROM sqlite_master WHERE name = 'taskq_activities'"
     ).fetchone()

@@ -55,6 +55,8 @@ def claim(backend: SQLiteBackend, bridge: ResidentBridge) -> Callable[[], list[A
 
 
 def test_id_type_and_payload_are_enough(put: Put, claim: Callable[[], list[Attempt]]) -> None:
+    """seed:Q18"""
+
     before = time.time()
     id = put(payload='{"to": "ada@example.com"}')
 
@@ -120,6 +122,26 @@ def test_a_run_time_needs_the_scheduled_state(
         {"ready_at": -1},
         {"ready_at": 253370764800000000},
         {"deadline_at": "soon"},
+        {"parent_id": "0197a7e0-0000-7000-8000-000000000000"},
+        {"root_id": "0197a7e0-0000-7000-8000-000000000000"},
+        {"root_id": b"short"},
+        {"origin_id": 7},
+        {"worker": "worker-1"},
+        {"priority": 1.5},
+        {"max_retries": 1.5},
+        {"depth": 0.5},
+        {"timeout_ms": 0.5},
+        {"isolate": 7},
+        {"ready_at": 1.5},
+        {"started_at": "now"},
+        {"started_at": 253370764800000000},
+        {"lease_until": 1.5},
+        {"type": b"work"},
+        {"queue": b"default"},
+        {"source": b"program"},
+        {"correlation_id": b"c"},
+        {"result": b"1"},
+        {"error": b"{}"},
     ],
     ids=lambda columns: "-".join(f"{name}={str(value)[:12]}" for name, value in columns.items()),
 )
@@ -174,6 +196,86 @@ def test_nonsense_in_one_row_breaks_no_batch(
         ],
     )
     assert bridge.call_sync(backend.timeline, odd)[-1].kind == "failed"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"parent_id": "0197a7e0-0000-7000-8000-000000000000"},
+        {"root_id": b"short"},
+        {"origin_id": 7.5},
+        {"worker": "worker-1"},
+        {"priority": 1.5},
+        {"priority": 9},
+        {"max_retries": 1.5},
+        {"max_crashes": "few"},
+        {"retry_count": "none"},
+        {"timeout_ms": "long"},
+        {"created_at": "yesterday"},
+        {"ready_at": 2**62},
+        {"started_at": -(2**62)},
+        {"isolate": 7},
+        {"policy": '{"x":' + 100_000 * "[" + 100_000 * "]" + "}"},
+        {"metadata": '{"x":' + 100_000 * "[" + 100_000 * "]" + "}"},
+        {"error": '{"x":' + 100_000 * "[" + 100_000 * "]" + "}"},
+    ],
+    ids=lambda columns: "-".join(f"{name}={str(value)[:12]}" for name, value in columns.items()),
+)
+def test_what_was_stored_against_the_rules_is_read_all_the_same(
+    put: Put,
+    claim: Callable[[], list[Attempt]],
+    foreign: sqlite3.Connection,
+    backend: SQLiteBackend,
+    bridge: ResidentBridge,
+    columns: dict[str, object],
+) -> None:
+    """fault:H7: one such row stopped every claim of its queue, every list, and the reaper."""
+    foreign.execute("PRAGMA ignore_check_constraints = 1")
+    odd, good = put(**columns), put()
+
+    infos = bridge.call_sync(backend.list, Filter(), Page()).items
+    claimed = {attempt.id for attempt in claim()}
+
+    assert {info.id for info in infos} == {odd, good}
+    assert {good} <= claimed <= {odd, good}
+    assert (odd in claimed) is (columns.get("isolate") != 7)
+
+    foreign.execute("UPDATE taskq_activities SET lease_until = 1 WHERE status = 'processing'")
+    expired = bridge.call_sync(backend.expired, 10)
+
+    assert {attempt.id for attempt in expired} == claimed
+
+
+def test_what_nothing_could_be_settled_for_is_passed_over(
+    put: Put, foreign: sqlite3.Connection, backend: SQLiteBackend, bridge: ResidentBridge
+) -> None:
+    """fault:H7: the reaper goes on with the others."""
+    foreign.execute("PRAGMA ignore_check_constraints = 1")
+    lost = {"status": "processing", "claim": 1, "lease_until": 1}
+    odd, good = put(worker="worker-1", **lost), put(worker=new_id().bytes, **lost)
+
+    [attempt] = bridge.call_sync(backend.expired, 10)
+
+    assert attempt.id == good
+    assert set(bridge.call_sync(backend.get, [odd, good])) == {odd, good}
+
+
+def test_names_that_are_no_utf8_end_no_reader(
+    put: Put, foreign: sqlite3.Connection, backend: SQLiteBackend, bridge: ResidentBridge
+) -> None:
+    """fault:L10: they were found as the next queue again and again."""
+    put(queue="other")
+    for column in ("queue", "type"):
+        id = put()
+        foreign.execute(
+            f"UPDATE taskq_activities SET {column} = CAST(x'ff' AS TEXT) WHERE id = ?", (id.bytes,)
+        )
+
+    stats = bridge.call_sync(backend.stats, deadline=5.0)
+    unserved = bridge.call_sync(backend.unserved, deadline=5.0)
+
+    assert stats.by_queue["other"] == 1
+    assert {gap.queue for gap in unserved} >= {"default", "other"}
 
 
 def test_events_and_counts_of_another_version_are_passed_over(

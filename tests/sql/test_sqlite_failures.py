@@ -32,6 +32,8 @@ def test_a_lock_that_another_holds_too_long_is_named(
     path: Path,
     foreign: sqlite3.Connection,
 ) -> None:
+    """seed:X5"""
+
     backend = make_backend(lock_timeout=0.1)
     activity = call()
     foreign.execute("BEGIN IMMEDIATE")
@@ -94,6 +96,8 @@ def limit(backend: SQLiteBackend, bridge: ResidentBridge, more: int) -> None:
 
 
 def test_a_file_that_is_no_database_is_named(path: Path, bridge: ResidentBridge) -> None:
+    """seed:X5"""
+
     path.write_text("Dear diary, " * 1000)
 
     with pytest.raises(BackendError, match="is not an SQLite database") as caught:

@@ -75,6 +75,47 @@ def test_a_call_while_the_interpreter_exits_is_stored(path: Path, backend: SQLit
     connection.close()
 
 
+CLOSES_UNDER_LOAD = """
+import sys, threading
+from taskq import TaskQ
+
+taskq = TaskQ("sqlite:///" + sys.argv[1])
+
+@taskq.activity
+def work(number: int) -> None: ...
+
+stored, stop = [], threading.Event()
+
+def run() -> None:
+    while not stop.is_set():
+        stored.append(work.delay(1).id)
+
+threads = [threading.Thread(target=run, daemon=True) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for _ in range(8):
+    stop.wait(0.05)
+    taskq.close()
+stop.set()
+for thread in threads:
+    thread.join(20)
+assert len(stored) == taskq.stats().by_status["pending"] > 0
+taskq.close()
+"""
+
+
+def test_a_close_while_threads_submit_harms_nothing(path: Path) -> None:
+    """Two threads on one connection ended the interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CLOSES_UNDER_LOAD, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 class Resource:
     """Counts what is open."""
 

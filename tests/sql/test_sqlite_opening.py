@@ -29,7 +29,7 @@ print("opened")
 
 
 def test_eight_processes_open_an_empty_file_at_once(path: Path) -> None:
-    """fault:L12, fault:DB25"""
+    """fault:L12, fault:DB25, seed:B11"""
     processes = [
         subprocess.Popen(
             [sys.executable, "-W", "error", "-c", OPEN, str(path)],

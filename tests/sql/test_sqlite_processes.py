@@ -44,7 +44,7 @@ bridge.call_sync(backend.close)
 def test_eight_processes_enqueue_claim_and_settle(
     path: Path, backend: SQLiteBackend, bridge: ResidentBridge
 ) -> None:
-    """fault:L12, promise:G5, promise:G6: none is locked out, none runs twice."""
+    """fault:L12, promise:G5, promise:G6: none is locked out, none runs twice. seed:W5"""
     processes = [
         subprocess.Popen(
             [sys.executable, "-W", "error", "-c", PROCESS, str(path)],

@@ -25,7 +25,6 @@ from sqlalchemy import (
     or_,
     select,
     true,
-    tuple_,
     union_all,
 )
 
@@ -94,9 +93,30 @@ def series() -> Executable:
 
 
 @cache
-def next_queue() -> Executable:
-    """The first queue after ``queue`` that has any activity."""
-    return select(func.min(_activity.queue)).where(_activity.queue > bindparam("queue"))
+def queues() -> Executable:
+    """The queues that have any activity: a step in an index for each."""
+    return _steps(_activity.queue)
+
+
+@cache
+def due_types() -> Executable:
+    """The types of which ``queue`` has scheduled or retrying activities, likewise."""
+    return _steps(_activity.type, _due, _activity.queue == bindparam("queue"))
+
+
+def _steps(column: ColumnElement[str], *conditions: ColumnElement[bool]) -> Executable:
+    """The different values of an index's next column, each found from the one before it.
+
+    The database compares them as they are stored: text that is no UTF-8 is read as another one.
+    """
+
+    def first(*others: ColumnElement[bool]) -> ScalarSelect[Any]:
+        return select(func.min(column)).where(*conditions, *others).scalar_subquery()
+
+    steps = select(first().label("value")).cte("steps", recursive=True)
+    following = first(column > steps.c.value)
+    steps = steps.union_all(select(following).where(steps.c.value.is_not(None)))
+    return select(steps.c.value).where(steps.c.value.is_not(None))
 
 
 @cache
@@ -124,28 +144,6 @@ def count_pending() -> Executable:
     return select(
         *(_capped(*line) for line in lines),
         *(select(first).where(*line).scalar_subquery() for line in lines),
-    )
-
-
-@cache
-def next_pending_type() -> Executable:
-    """The first pair of queue and type after (``queue``, ``type``) that has pending activities."""
-    return _next_type(_pending)
-
-
-@cache
-def next_due_type() -> Executable:
-    """The same of scheduled and retrying activities."""
-    return _next_type(_due)
-
-
-def _next_type(condition: ColumnElement[bool]) -> Executable:
-    pair = (_activity.queue, _activity.type)
-    return (
-        select(*pair)
-        .where(condition, tuple_(*pair) > tuple_(bindparam("queue"), bindparam("type")))
-        .order_by(*pair)
-        .limit(1)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -74,7 +74,7 @@ def unserved(connection: Connection, now: datetime, alive_within: float) -> list
     workers = live_workers(connection, now, alive_within)
     return [
         UnservedType(queue=queue, type=type, waiting=_waiting(connection, queue, type))
-        for queue, type in sorted(_waiting_types(connection))
+        for queue, type in sorted(set(_waiting_types(connection)))
         if not any(serves(worker, queue, type) for worker in workers)
     ]
 
@@ -87,7 +87,7 @@ def series(connection: Connection, since: datetime, until: datetime) -> list[Buc
 
 def listed(connection: Connection, filter: Filter, page: Page) -> ActivityPage:
     """See ``Inspector.list``."""
-    queues = list(_queues(connection)) if filter.statuses and not filter.queues else []
+    queues = _queues(connection) if filter.statuses and not filter.queues else ()
     found = connection.scalars(queries.listed(filter, page, queues)).all()
     ids = found[: page.limit]
     infos = get(connection, ids)
@@ -139,29 +139,18 @@ def _add_pending(
     return [first for first in row[half:] if first is not None]
 
 
-def _queues(connection: Connection) -> Iterator[str]:
-    """The queues that have any activity, each found by one step in an index."""
-    queue = ""
-    while True:
-        found: str | None = connection.execute(queries.next_queue(), {"queue": queue}).scalar()
-        if found is None or found <= queue:  # text that is no UTF-8 is read as another
-            return
-        queue = found
-        yield queue
-
-
-def _waiting_types(connection: Connection) -> set[tuple[str, str]]:
-    """The pairs of queue and type that have activities waiting, likewise."""
-    found: set[tuple[str, str]] = set()
-    for query in (queries.next_pending_type(), queries.next_due_type()):
-        last = ("", "")
-        while pair := connection.execute(query, {"queue": last[0], "type": last[1]}).first():
-            queue, type = pair
-            if (queue, type) <= last:
-                break
-            last = (queue, type)
-            found.add(last)
+def _queues(connection: Connection) -> Sequence[str]:
+    """The queues that have any activity."""
+    found: Sequence[str] = connection.scalars(queries.queues()).all()
     return found
+
+
+def _waiting_types(connection: Connection) -> Iterator[tuple[str, str]]:
+    """The pairs of queue and type that have activities waiting."""
+    for queue in _queues(connection):
+        for query in (statements.waiting_types(), queries.due_types()):
+            for type in connection.scalars(query, {"queue": queue}):
+                yield queue, type
 
 
 def _waiting(connection: Connection, queue: str, type: str) -> int:

@@ -125,9 +125,6 @@ def _shared(fields: dict[str, Any]) -> dict[str, Any]:
     fields["max_crashes"] = _count(fields["max_crashes"], 1)
     for name in ("claim", "retry_count", "crash_count", "depth"):
         fields[name] = _count(fields[name], 0)
-    for name, value in fields.items():
-        if isinstance(value, bytes):
-            fields[name] = value.decode(errors="replace")
     return fields
 
 

@@ -126,31 +126,37 @@ def _activities(kinds: _Kinds) -> None:
 
 
 def _activity_checks(kinds: _Kinds) -> list[sa.Constraint]:
-    counts = ("retry_count", "crash_count", "max_retries", "depth")
+    ranges = {
+        "queue": "length(queue) BETWEEN 1 AND 120",
+        "type": "length(type) BETWEEN 1 AND 120",
+        "retry_count": "retry_count BETWEEN 0 AND 2147483647",
+        "crash_count": "crash_count BETWEEN 0 AND 2147483647",
+        "max_retries": "max_retries BETWEEN 0 AND 2147483647",
+        "max_crashes": "max_crashes BETWEEN 1 AND 2147483647",
+        "depth": "depth BETWEEN 0 AND 2147483647",
+        "timeout_ms": "timeout_ms BETWEEN 1 AND 9007199254740991",
+        "claim": "claim BETWEEN 0 AND 9007199254740991",
+    }
     instants = (
-        "created_at",
-        "ready_at",
-        "expires_at",
-        "deadline_at",
-        "started_at",
-        "finished_at",
         "lease_until",
         "cancel_requested_at",
+        "expires_at",
+        "deadline_at",
+        "created_at",
+        "ready_at",
+        "started_at",
+        "finished_at",
     )
+    ranges |= {name: f"{name} BETWEEN {kinds.years}" for name in instants}
     checks = {
         "status": (
             "status IN ('pending', 'scheduled', 'processing', 'retrying',"
             " 'completed', 'failed', 'dead_letter', 'cancelled')"
         ),
         "priority": "priority BETWEEN 1 AND 4",
-        "names": "length(type) BETWEEN 1 AND 120 AND length(queue) BETWEEN 1 AND 120",
-        "numbers": " AND ".join(f"{name} BETWEEN 0 AND 2147483647" for name in counts)
-        + " AND max_crashes BETWEEN 1 AND 2147483647"
-        " AND timeout_ms BETWEEN 1 AND 9007199254740991"
-        " AND claim BETWEEN 0 AND 9007199254740991",
-        "lease": ("status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)"),
+        "lease": "status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)",
+        **{f"{name}_range": condition for name, condition in ranges.items()},
     }
-    checks["years"] = " AND ".join(f"{name} BETWEEN {kinds.years}" for name in instants)
     return [
         sa.PrimaryKeyConstraint("id", name="taskq_activities_pkey"),
         *(
@@ -321,12 +327,15 @@ def _audit(kinds: _Kinds) -> None:
 def _create(
     name: str, kinds: _Kinds, *items: sa.Column[Any] | sa.Constraint, rowid: bool = True
 ) -> None:
-    """A table; on SQLite also with the rule that each column keeps only what it is made for."""
+    """A table; on SQLite also with the rules that each column keeps only what it is made for."""
     columns = [item for item in items if isinstance(item, sa.Column) and item.identity is None]
-    rules = " AND ".join(_kept(column) for column in columns)
-    storage = [sa.CheckConstraint(rules, name=f"taskq_{name}_storage")] if kinds.sqlite else []
+    kept = [
+        sa.CheckConstraint(_kept(column), name=f"taskq_{name}_{column.name}_kind")
+        for column in columns
+        if kinds.sqlite
+    ]
     options = {} if rowid else {"sqlite_with_rowid": False}
-    op.create_table(f"taskq_{name}", *items, *storage, **options)
+    op.create_table(f"taskq_{name}", *items, *kept, **options)
 
 
 def _kept(column: sa.Column[Any]) -> str:
@@ -339,8 +348,8 @@ def _kept(column: sa.Column[Any]) -> str:
             kind, more = "integer", f" AND {column.name} IN (0, 1)"
         case _:
             kind, more = "integer", ""
-    kinds = f"IN ('{kind}', 'null')" if column.nullable else f"= '{kind}'"
-    return f"typeof({column.name}) {kinds}{more}"
+    unless = f"{column.name} IS NULL OR " if column.nullable else ""
+    return f"{unless}typeof({column.name}) = '{kind}'{more}"
 
 
 def _stamped(name: str, kinds: _Kinds) -> sa.Column[object]:

@@ -17,6 +17,8 @@ class ClaimTests:
     """Order, filters, isolation, exclusion."""
 
     async def test_an_attempt_carries_everything_that_was_submitted(self, harness: Harness) -> None:
+        """seed:B6"""
+
         policy = Policy(
             retry=RetryPolicy(0.5, 3.0, 60.0, 0.0),
             retry_on_timeout=False,
@@ -131,7 +133,7 @@ class ClaimTests:
         assert await harness.claim(new_id(), limit=1, alone=True) == []
 
     async def test_a_higher_priority_goes_first(self, harness: Harness) -> None:
-        """promise:G15, seed:P1"""
+        """promise:G15, seed:P1, seed:P6"""
         order = [Priority.NORMAL, Priority.CRITICAL, Priority.LOW, Priority.HIGH]
         await harness.submit(*(call(priority=priority) for priority in order))
 
@@ -140,7 +142,10 @@ class ClaimTests:
         assert [attempt.priority for attempt in attempts] == sorted(order, reverse=True)
 
     async def test_inside_a_priority_the_sooner_ready_goes_first(self, harness: Harness) -> None:
-        """promise:G15: first in, first out by ready time; a due one stands where it was due."""
+        """promise:G15: first in, first out by ready time; a due one stands where it was due.
+
+        seed:P4
+        """
         due = call(delay=10.0)
         await harness.submit(due)
         await harness.advance(20)
@@ -158,6 +163,8 @@ class ClaimTests:
         assert ids(await harness.claim(new_id())) == [each.id for each in activities]
 
     async def test_priority_beats_ready_time_beats_id(self, harness: Harness) -> None:
+        """seed:P3"""
+
         now = await harness.now()
         low = call(priority=Priority.LOW, run_at=now)
         await harness.advance(10)

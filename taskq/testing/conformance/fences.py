@@ -32,7 +32,7 @@ class FenceTests:
         assert await harness.info(attempt.id) == before
 
     async def test_an_older_claim_of_the_same_worker_is_lost(self, harness: Harness) -> None:
-        """promise:G5"""
+        """promise:G5, seed:W11"""
         attempt = await harness.running()
         await harness.hand_back(attempt.worker, attempt.lease)
         again = await harness.reclaim(worker=attempt.worker)
@@ -74,7 +74,7 @@ class FenceTests:
     async def test_after_the_reaper_the_lost_workers_outcome_is_lost(
         self, harness: Harness
     ) -> None:
-        """promise:G5, bug:B29: whether it is pending again or dead."""
+        """promise:G5, bug:B29: whether it is pending again or dead. seed:X8"""
         for max_crashes, status in ((3, Status.PENDING), (1, Status.DEAD_LETTER)):
             attempt = await harness.running(call(max_crashes=max_crashes))
             await harness.advance(31)
@@ -247,7 +247,7 @@ class FenceTests:
 
     @pytest.mark.parametrize("status", [each for each in Status if each.terminal], ids=str)
     async def test_an_end_stays(self, harness: Harness, status: Status) -> None:
-        """promise:G5: a terminal state changes by an operator only."""
+        """promise:G5: a terminal state changes by an operator only. seed:B8"""
         id = await harness.bring(call(), status)
         before = await harness.info(id)
 

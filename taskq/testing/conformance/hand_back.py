@@ -13,7 +13,7 @@ class HandBackTests:
     """Back to the old place, nothing counted."""
 
     async def test_it_goes_back_to_its_old_place(self, harness: Harness) -> None:
-        """promise:G14"""
+        """promise:G14, seed:P8"""
         worker = new_id()
         first = await harness.running(call(), worker=worker)
         await harness.advance(10)

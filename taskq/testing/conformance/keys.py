@@ -134,6 +134,8 @@ class KeyTests:
             await harness.submit(keyed(payload="{}"))
 
     async def test_a_key_counts_inside_its_queue_and_type(self, harness: Harness) -> None:
+        """seed:I1"""
+
         activities = [keyed(), keyed(queue="mail"), keyed(type="other"), keyed(key="order-43")]
 
         receipts = await harness.submit(*activities)
@@ -189,7 +191,7 @@ class KeyTests:
         ]
 
     async def test_one_conflict_stores_nothing_of_the_batch(self, harness: Harness) -> None:
-        """design 2: one round trip, all or nothing."""
+        """design 2: one round trip, all or nothing. seed:I9"""
         holder = await harness.bring(keyed("taken"), Status.PENDING)
         plain, free = call(), keyed("free")
         with pytest.raises(IdempotencyConflict):
@@ -249,7 +251,7 @@ class KeyTests:
     async def test_of_fifty_at_once_one_is_created(
         self, harness: Harness, on_duplicate: OnDuplicate
     ) -> None:
-        """promise:G3, fault:F1: one id, one row, and every caller learns it."""
+        """promise:G3, fault:F1: one id, one row, and every caller learns it. seed:I6"""
         receipts: list[Receipt] = []
         existing: list[object] = []
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from msgspec.structs import replace
 
+from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.identifiers import new_id
 from taskq.lifecycle import Crashed, Failed, Interrupted, Snoozed, Succeeded
 from taskq.model import Lease
@@ -57,6 +59,8 @@ class LeaseTests:
         assert near(lease_until, await harness.now() + timedelta(seconds=30))
 
     async def test_a_heartbeat_renews_no_other_lease(self, harness: Harness) -> None:
+        """seed:W10"""
+
         mine = new_id()
         await harness.submit(call(), call())
         one, two = await harness.claim(mine)
@@ -161,6 +165,34 @@ class LeaseTests:
         await harness.call(harness.backend.retire, new_id())
 
         assert [each.id for each in await harness.call(harness.backend.workers)] == [stays.id]
+
+    async def test_a_worker_that_never_retired_is_forgotten_in_the_end(
+        self, harness: Harness
+    ) -> None:
+        """Rows of killed workers would pile up for ever."""
+        killed, silent, live = worker(), worker(), worker()
+        await harness.renew(killed)
+        await harness.advance(100)
+        await harness.renew(silent)
+        await harness.advance(FORGOTTEN_AFTER - 50)
+
+        await harness.renew(live)
+
+        everybody = partial(harness.backend.workers, alive_within=2 * FORGOTTEN_AFTER)
+        assert {each.id for each in await harness.call(everybody)} == {silent.id, live.id}
+
+    async def test_a_forgotten_worker_may_come_back(self, harness: Harness) -> None:
+        """Its process was stopped for long, and went on."""
+        attempt = await harness.running()
+        back = worker(attempt.worker)
+        await harness.renew(back, attempt.lease, number=1)
+        await harness.advance(2 * FORGOTTEN_AFTER)
+        await harness.renew(worker())
+
+        renewal = await harness.renew(back, attempt.lease, number=2)
+
+        assert renewal.lost == frozenset()
+        assert back.id in {each.id for each in await harness.call(harness.backend.workers)}
 
     async def test_counts_are_added_to_the_minute(self, harness: Harness) -> None:
         """design 7.7"""

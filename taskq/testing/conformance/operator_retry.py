@@ -99,7 +99,7 @@ class OperatorRetryTests:
         assert (await harness.info(attempt.id)).isolate
 
     async def test_who_and_why_is_recorded(self, harness: Harness) -> None:
-        """promise:G5: an explicit, audited action that keeps the history."""
+        """promise:G5: an explicit, audited action that keeps the history. seed:L7"""
         id = await harness.bring(call(), Status.DEAD_LETTER)  # a worker is in its row
         await harness.retry(id, actor="ada@example.com", reason="the bank is back \U0001f3e6")
 

@@ -45,6 +45,8 @@ class OutcomeTests:
     async def test_an_error_comes_back_whole(
         self, harness: Harness, changes: dict[str, object], retryable: bool, status: Status
     ) -> None:
+        """seed:R19"""
+
         info = ErrorInfo(
             type="shop.errors.Refused",
             message='card "4711" refused: \u00fc\u2028\U0001f4a5',
@@ -69,6 +71,8 @@ class OutcomeTests:
         assert ended.result is None
 
     async def test_many_are_answered_at_once(self, harness: Harness) -> None:
+        """seed:B2"""
+
         await harness.submit(*(call() for _ in range(300)))
         attempts = await harness.claim(new_id(), limit=200)
         transitions = [await harness.transition(each, Succeeded("1")) for each in attempts[:150]]

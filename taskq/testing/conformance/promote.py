@@ -34,6 +34,8 @@ class PromoteTests:
         assert await harness.status(activity.id) is Status.SCHEDULED
 
     async def test_what_is_due_moves_and_keeps_its_ready_time(self, harness: Harness) -> None:
+        """seed:P8"""
+
         activity = call(delay=100.0)
         await harness.submit(activity)
         ready_at = (await harness.info(activity.id)).ready_at

@@ -66,6 +66,8 @@ class ReadingTests:
     async def test_a_filter_finds_what_matches_newest_first(
         self, harness: Harness, filter: Filter, found: str
     ) -> None:
+        """seed:B3"""
+
         activities = sample()
         await harness.submit(*activities.values())
 
@@ -105,6 +107,8 @@ class ReadingTests:
         assert (page.items, page.next) == ((), None)
 
     async def test_a_snapshot_tells_everything(self, harness: Harness) -> None:
+        """seed:Q16"""
+
         activity = keyed(
             payload='{"a":1}',
             parent_id=new_id(),
@@ -301,6 +305,8 @@ class TimelineTests:
     async def test_each_state_has_its_story(
         self, harness: Harness, status: Status, kinds: list[str]
     ) -> None:
+        """seed:L5"""
+
         id = await harness.bring(call(), status)
 
         assert await harness.kinds(id) == kinds
@@ -313,6 +319,8 @@ class TimelineTests:
         assert LATE.kind is ErrorKind.TIMEOUT
 
     async def test_a_troubled_life_is_told_in_order(self, harness: Harness) -> None:
+        """seed:L6"""
+
         attempt = await harness.running()
         for outcome in (
             Failed(error=error("first"), delay=0.0),
@@ -351,6 +359,8 @@ class WorkerTests:
         assert [each.id for each in seen] == [infos[1].id, infos[2].id, infos[0].id]
 
     async def test_only_live_workers_are_listed(self, harness: Harness) -> None:
+        """seed:W14"""
+
         silent, live = worker(), worker()
         await harness.renew(silent)
         await harness.advance(100)
@@ -364,10 +374,17 @@ class WorkerTests:
     async def test_a_type_without_a_live_worker_is_unserved(self, harness: Harness) -> None:
         """promise:G4: it waits, visible (design 7.3)."""
         await harness.submit(call("a"), call("b"), call("b"), call("a", queue="mail"))
-        await harness.submit(call("c", delay=DAY))
         await harness.renew(worker(types=("a",)))
 
         assert await unserved(harness) == [("default", "b", 2), ("mail", "a", 1)]
+
+    async def test_what_is_not_due_yet_may_be_unserved_too(self, harness: Harness) -> None:
+        """Nobody should learn of a missing worker only when the time has come."""
+        await harness.bring(call("retried"), Status.RETRYING)
+        await harness.submit(call("a", delay=DAY), call("a"), call("b", delay=DAY))
+        await harness.renew(worker(types=("b",)))
+
+        assert await unserved(harness) == [("default", "a", 2), ("default", "retried", 1)]
 
     async def test_a_worker_of_every_type_serves_its_queues(self, harness: Harness) -> None:
         await harness.submit(call("a"), call("a", queue="mail"), call("a", max_crashes=1))
@@ -384,7 +401,10 @@ class WorkerTests:
 
         assert await unserved(harness) == [("default", "work", 1)]
 
-    async def test_what_is_not_pending_does_not_wait_for_a_worker(self, harness: Harness) -> None:
+    async def test_what_runs_or_has_ended_does_not_wait_for_a_worker(
+        self, harness: Harness
+    ) -> None:
+        await harness.bring(call(), Status.COMPLETED)
         await harness.running()
 
         assert await unserved(harness) == []
@@ -404,6 +424,8 @@ class SeriesTests:
         assert [each.minute for each in found] == sorted(minutes)[1:3]
 
     async def test_queue_type_and_outcome_are_counted_apart(self, harness: Harness) -> None:
+        """seed:M6"""
+
         buckets = (
             bucket(),
             bucket(queue="mail"),

@@ -15,7 +15,7 @@ class ReapTests:
     """What a lost worker held."""
 
     async def test_a_lease_holds_until_its_end_by_the_stores_clock(self, harness: Harness) -> None:
-        """promise:G6"""
+        """promise:G6, seed:W17"""
         attempt = await harness.running()
 
         await harness.advance(20)
@@ -49,6 +49,8 @@ class ReapTests:
         assert len(await harness.call(harness.backend.expired, 10)) == 3
 
     async def test_asking_changes_nothing(self, harness: Harness) -> None:
+        """seed:O1"""
+
         attempt = await harness.running()
         await harness.advance(31)
         before = await harness.info(attempt.id)

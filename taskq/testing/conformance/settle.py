@@ -8,6 +8,7 @@ import pytest
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from taskq.backends.instants import LAST
 from taskq.errors import BackendError, BackendUnavailable
 from taskq.hooks import hook_type
 from taskq.identifiers import new_id
@@ -23,6 +24,7 @@ from taskq.lifecycle import (
     Verdict,
 )
 from taskq.model import ErrorKind, Policy, Status
+from taskq.retry import RetryPolicy
 from taskq.testing.conformance.harness import Harness, near
 from taskq.testing.conformance.samples import call, error
 
@@ -126,6 +128,8 @@ class SettleTests:
 
     @every_case
     async def test_an_outcome_leads_to_its_state(self, harness: Harness, case: Case) -> None:
+        """seed:B5"""
+
         attempt = await harness.running(call(**case.call))
         await harness.advance(31)
 
@@ -156,6 +160,8 @@ class SettleTests:
 
     @every_case
     async def test_a_transition_is_written_whole(self, harness: Harness, case: Case) -> None:
+        """seed:L9"""
+
         attempt = await harness.running(call(**case.call))
         before = await harness.info(attempt.id)
         await harness.advance(31)
@@ -176,6 +182,8 @@ class SettleTests:
 
     @every_case
     async def test_only_an_end_is_dated(self, harness: Harness, case: Case) -> None:
+        """seed:L8"""
+
         attempt = await harness.running(call(**case.call))
         await harness.advance(31)
 
@@ -290,6 +298,8 @@ class SettleTests:
         assert (await harness.end(attempt, Succeeded("1"))).verdict is Verdict.APPLIED
 
     async def test_settlements_answer_one_to_one(self, harness: Harness) -> None:
+        """seed:B1"""
+
         worker = new_id()
         await harness.submit(*(call() for _ in range(4)))
         one, two, three, four = await harness.claim(worker)
@@ -331,6 +341,35 @@ class SettleTests:
 
     async def test_settling_nothing_is_nothing(self, harness: Harness) -> None:
         assert await harness.settle() == []
+
+    async def test_a_retry_beyond_all_years_is_due_in_the_last_one(self, harness: Harness) -> None:
+        """It was half applied: counted, and still processing."""
+        forever = Policy(retry=RetryPolicy(initial_delay=1e12, max_delay=1e12))
+        worker = new_id()
+        await harness.submit(call(policy=forever), call())
+        attempts = await harness.claim(worker)
+        retried, snoozed = [
+            await harness.end(attempts[0], Failed(error=BOOM)),
+            await harness.end(attempts[1], Snoozed(1e300)),
+        ]
+
+        assert (retried.status, snoozed.status) == (Status.RETRYING, Status.SCHEDULED)
+        for attempt in attempts:
+            assert (await harness.info(attempt.id)).ready_at == LAST
+        assert await harness.kinds(attempts[0].id) == ["enqueued", "started", "failed"]
+
+    async def test_a_hook_that_cannot_be_stored_leaves_all_as_it_was(
+        self, harness: Harness
+    ) -> None:
+        attempt = await harness.running()
+        before = await harness.info(attempt.id)
+        hook = call(run_at=LAST + timedelta(days=1))
+        failed = await harness.transition(attempt, Failed(error=BOOM))
+
+        with pytest.raises(BackendError):
+            await harness.settle(replace(failed, hooks=(hook,)))
+
+        assert await harness.info(attempt.id) == before
 
     async def test_a_batch_with_something_unstorable_is_applied_in_no_part(
         self, harness: Harness

@@ -128,6 +128,8 @@ class SharingTests:
         assert renewal.lost == {attempt.id}
 
     async def test_hints_cross_over(self, harness: Harness, other: Harness) -> None:
+        """seed:L10"""
+
         _, hints = await other.watch(Topic.READY, Topic.DONE, Topic.CANCEL)
 
         attempt = await harness.running()

@@ -7,6 +7,7 @@ from datetime import UTC, timedelta, timezone
 import pytest
 from msgspec.structs import replace
 
+from taskq.backends.instants import FIRST, LAST
 from taskq.errors import BackendError, BackendUnavailable
 from taskq.identifiers import new_id
 from taskq.model import Receipt, Status
@@ -153,6 +154,26 @@ class SubmitTests:
 
         assert receipts == [Receipt(activity.id, True)] * 2
         assert len(await harness.claim(new_id())) == 1
+
+    async def test_a_delay_beyond_all_years_ends_at_the_last_one(self, harness: Harness) -> None:
+        activity = call(delay=1e300)
+        await harness.submit(activity)
+
+        info = await harness.info(activity.id)
+
+        assert (info.status, info.ready_at) == (Status.SCHEDULED, LAST)
+
+    @pytest.mark.parametrize("days", [-1, 1], ids=["too early", "too late"])
+    async def test_a_run_time_outside_of_all_years_is_refused(
+        self, harness: Harness, days: int
+    ) -> None:
+        good = call()
+        run_at = (FIRST if days < 0 else LAST) + timedelta(days=days)
+
+        with pytest.raises(BackendError):
+            await harness.submit(good, call(run_at=run_at))
+
+        assert await harness.call(harness.backend.get, [good.id]) == {}
 
     async def test_a_batch_with_something_unstorable_is_stored_in_no_part(
         self, harness: Harness

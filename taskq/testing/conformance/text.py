@@ -6,6 +6,7 @@ import pytest
 
 from taskq.lifecycle import Failed, Snoozed, Succeeded
 from taskq.model import ErrorInfo
+from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.harness import Harness
 from taskq.testing.conformance.samples import call
 
@@ -95,3 +96,14 @@ class TextTests:
         attempt = (await harness.claim(activity.id))[0]
         assert attempt.metadata == "[1"
         assert (await harness.end(attempt, Snoozed(1.0))).status is not None
+
+    async def test_metadata_too_deep_to_read_break_no_list(self, harness: Harness) -> None:
+        """fault:H7"""
+        deep = '{"a":' + 100_000 * "[" + 100_000 * "]" + "}"
+        activity, other = call(metadata=deep, tags=deep), call()
+        await harness.submit(activity, other)
+
+        page = await harness.call(harness.backend.list, Filter(), Page())
+
+        assert {info.id for info in page.items} == {activity.id, other.id}
+        assert dict((await harness.info(activity.id)).metadata) == {}

@@ -91,6 +91,8 @@ class WatchTests:
         await eventually(lambda: mentions(hints, Topic.DONE, attempt.id))
 
     async def test_the_outcome_is_there_when_the_hint_is(self, harness: Harness) -> None:
+        """seed:W13"""
+
         attempt = await harness.running()
         _, hints = await harness.watch(Topic.DONE)
         await harness.end(attempt, Succeeded("1"))

@@ -45,7 +45,7 @@ async def second() -> None:
 
 
 async def test_one_slot_claims_again_the_moment_it_is_free(world: World) -> None:
-    """bug:B133."""
+    """bug:B133, seed:W15."""
     world.on("noop", noop)
     ids = await world.submit_many("noop", 100)
     began = anyio.current_time()
@@ -58,7 +58,7 @@ async def test_one_slot_claims_again_the_moment_it_is_free(world: World) -> None
 
 
 async def test_never_more_than_its_slots_run_at_once(world: World) -> None:
-    """promise:G11."""
+    """promise:G11, seed:E3, seed:W1."""
     running: list[int] = []
     most: list[int] = []
 
@@ -90,6 +90,8 @@ async def test_higher_priority_is_run_first(world: World) -> None:
 
 
 async def test_an_idle_worker_polls_less_and_less_often(world: World) -> None:
+    """seed:W3"""
+
     world.on("noop", noop)
     claims = Claims(world)
     async with world.running(world.engine(poll_interval=1.0, poll_max=5.0)):
@@ -165,7 +167,7 @@ async def test_a_fixed_claim_ahead_is_kept_waiting(world: World) -> None:
 
 
 async def test_an_error_of_the_store_is_reported_and_claiming_goes_on(world: World) -> None:
-    """seed:W29, bug:B54."""
+    """seed:W29, bug:B54, seed:W4."""
     world.on("noop", noop)
     store = world.view()
     engine = world.engine(store)
@@ -207,6 +209,8 @@ async def test_a_claim_whose_reply_was_lost_runs_again_within_one_heartbeat(worl
 
 
 async def test_a_claim_that_hangs_is_given_up_and_its_rows_are_found(world: World) -> None:
+    """seed:W2"""
+
     world.on("noop", noop)
     claim = world.memory.claim
 
@@ -252,10 +256,58 @@ async def test_a_hand_back_whose_reply_was_lost_is_made_good(world: World, after
             assert (info.status, info.crash_count) == (Status.COMPLETED, 0)
 
 
+async def test_a_lost_hand_back_is_made_good_though_every_slot_is_taken(world: World) -> None:
+    """design 7.9, hand-backs consume nothing: what nobody renews is no crash, whoever reaps it."""
+    pause = 0.001
+
+    async def varying() -> None:
+        await anyio.sleep(pause)
+
+    world.on("varying", varying)
+    await world.submit_many("varying", 40)
+    store = world.view()
+    async with world.running(
+        world.engine(store, concurrency=2), world.engine(queues=("other",)), grace=0
+    ):
+        await until(lambda: len(world.seen(events.Completed)) == 40)
+        pause = 300
+        store.fail("hand_back", after=False)
+        ids = await world.submit_many("varying", 20, timeout=None)
+
+        async def only_two() -> bool:
+            return await world.count(Status.PROCESSING) == 2
+
+        await until(lambda: store.pending("hand_back") == 0, within=5)
+        await until(only_two, within=10)
+        await anyio.sleep(100)
+        assert {(await world.info(id)).crash_count for id in ids} == {0}
+    assert world.seen(events.WorkerLost) == []
+
+
+async def test_a_doubt_that_comes_while_every_slot_is_taken_is_cleared_up(world: World) -> None:
+    """A slot's own hand-back may lose its reply, and no room comes for a long time."""
+    world.on("long", anyio.sleep_forever)
+    await world.submit_many("long", 2, timeout=None)
+    store = world.view()
+    engine = world.engine(store, concurrency=2)
+    async with world.running(engine, grace=0):
+        await until(lambda: len(world.seen(events.Started)) == 2)
+        await anyio.sleep(10)
+        parts = engine._parts
+        assert parts is not None
+        (lost,) = await world.submit_many("long", 1)
+        request = ClaimRequest(
+            worker=engine.id, queues=("default",), types=None, limit=1, lease=30.0
+        )
+        await world.memory.claim(request)
+        parts.dispatcher._returns.in_doubt = True
+        await world.reaches(lost, Status.PENDING, within=6)
+
+
 async def test_an_unknown_type_under_a_catch_all_is_put_back_for_five_seconds(
     world: World,
 ) -> None:
-    """seed:W21, design 7.3."""
+    """seed:W21, design 7.3, seed:R15."""
     world.on("known", noop)
     unknown = await world.submit("unknown")
     claims = Claims(world)
@@ -268,6 +320,8 @@ async def test_an_unknown_type_under_a_catch_all_is_put_back_for_five_seconds(
     assert info.status in (Status.SCHEDULED, Status.PENDING)
     assert (info.retry_count, info.crash_count) == (0, 0)
     assert 10 <= info.claim <= 13, "about once in five seconds"
+    kinds = {entry.kind for entry in await world.memory.timeline(unknown)}
+    assert kinds <= {"enqueued", "started"}, "putting it back leaves no row each time"
     assert claims.plain[0][1].types is None
     workers = [event.worker for event in world.seen(events.WorkerStarted)]
     assert len(workers) == 1
@@ -344,7 +398,7 @@ async def test_without_isolated_activities_constant_load_is_never_interrupted(
 
 
 async def test_a_scheduled_activity_starts_at_its_instant_not_before(world: World) -> None:
-    """promise:G7, bug:B73."""
+    """promise:G7, bug:B73, seed:E6."""
     started: list[float] = []
 
     async def note() -> None:
@@ -374,6 +428,8 @@ async def test_what_was_promoted_is_claimed_at_once_also_without_hints(world: Wo
 
 
 async def test_more_due_activities_than_one_promotion_moves_are_all_moved(world: World) -> None:
+    """seed:W7"""
+
     world.on("noop", noop)
     ids = await world.submit_many("noop", 2500, delay=5.0)
     async with world.running(world.engine(concurrency=50)):

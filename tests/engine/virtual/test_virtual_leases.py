@@ -33,6 +33,8 @@ async def crash(engine: Engine, store: object) -> None:
 
 
 async def test_a_lease_is_renewed_for_as_long_as_its_handler_runs(world: World) -> None:
+    """seed:W9"""
+
     id = await world.submit("slow")
     async with world.running(world.engine()):
         info = await world.ended(id, within=200)
@@ -148,9 +150,9 @@ async def test_whoever_reaches_the_store_first_after_an_outage_does_not_reap_the
         await anyio.sleep(39)
         working.go_down()
         sweeping.go_down()
-        await anyio.sleep(25)
+        await anyio.sleep(16)
         sweeping.come_back()
-        await anyio.sleep(10)
+        await anyio.sleep(20)
         working.come_back()
         info = await world.ended(id, within=300)
     assert (info.status, info.crash_count) == (Status.COMPLETED, 0)
@@ -178,7 +180,7 @@ async def test_a_result_that_came_during_an_outage_is_stored_after_it(world: Wor
 
 
 async def test_a_lost_workers_activity_runs_elsewhere_within_lease_and_sweep(world: World) -> None:
-    """promise:G4, fault:A1."""
+    """promise:G4, fault:A1, seed:W8."""
     dead_store = world.view()
     dead, alive = world.engine(dead_store), world.engine(queues=("other",))
     async with world.running(dead, alive):
@@ -217,6 +219,8 @@ async def test_a_lost_worker_is_noticed_by_a_worker_that_was_started_before_and_
 
 
 async def test_the_reaper_waits_until_it_has_reached_the_store_for_one_lease(world: World) -> None:
+    """seed:W18"""
+
     dead_store = world.view()
     dead = world.engine(dead_store)
     id = await world.submit("slow")
@@ -231,7 +235,7 @@ async def test_the_reaper_waits_until_it_has_reached_the_store_for_one_lease(wor
 
 
 async def test_an_error_inside_a_sweep_leaves_the_rest_to_the_next_one(world: World) -> None:
-    """bug:B13."""
+    """bug:B13, seed:W33."""
     dead_store, store = world.view(), world.view()
     dead = world.engine(dead_store, concurrency=30)
     ids = await world.submit_many("slow", 30)
@@ -253,7 +257,7 @@ async def test_an_error_inside_a_sweep_leaves_the_rest_to_the_next_one(world: Wo
 
 
 async def test_a_late_outcome_of_a_worker_that_was_given_up_is_refused(world: World) -> None:
-    """promise:G5, seed:W22, fault:A3."""
+    """promise:G5, seed:W22, fault:A3, seed:W12."""
 
     async def deaf() -> str:
         with anyio.CancelScope(shield=True):

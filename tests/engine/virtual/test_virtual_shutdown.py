@@ -162,7 +162,7 @@ async def test_what_a_claim_brings_after_a_stop_does_not_wait_for_the_grace(worl
 
 
 async def test_leases_are_renewed_throughout_the_grace(world: World) -> None:
-    """fault:D4."""
+    """fault:D4, seed:Z3."""
     id = await submit(world, 200)
     other = world.engine(queues=("other",))
     async with world.running(other):
@@ -388,7 +388,7 @@ async def test_a_handler_that_cannot_be_stopped_holds_the_worker_and_nothing_els
 
 
 async def test_cancelling_run_is_a_stop_without_grace(world: World) -> None:
-    """Embedded: the host cancels; nothing stays claimed."""
+    """Embedded: the host cancels; nothing stays claimed. seed:W26"""
     ids = [await submit(world, 1000) for _ in range(30)]
     engine = world.engine(concurrency=10, claim_ahead=10)
     began = 0.0
@@ -418,7 +418,7 @@ async def test_cancelling_run_is_bounded_though_the_store_hangs(world: World) ->
 
 
 async def test_cancelling_at_any_moment_leaves_nothing_claimed(world: World) -> None:
-    """fault:J3."""
+    """fault:J3, seed:W27."""
     for number in range(60):
         for _ in range(5):
             await world.submit("sleeper", '{"seconds":0.02}')

@@ -14,6 +14,8 @@ from tests.engine.world import World, until
 
 
 async def test_an_attempt_past_its_timeout_is_stopped_to_the_millisecond(world: World) -> None:
+    """seed:Q4"""
+
     stopped: list[float] = []
 
     async def slow() -> None:
