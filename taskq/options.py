@@ -216,7 +216,8 @@ def _known(
 def _whole(where: str, name: str, value: object, *, at_least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= MOST:
         raise ConfigurationError(
-            f"{where}: {name} must be a whole number from {at_least} to {MOST}, not {value!r}"
+            f"{where}: {name} must be a whole number of at least {at_least} and at most {MOST},"
+            f" not {value!r}"
         )
     return value
 

@@ -151,7 +151,13 @@ class StoreMachine(RuleBasedStateMachine):
         if not isinstance(answer, list):
             assert answer is not None
             return multiple()
-        assert self.ask(verb) == answer
+        again = self.ask(verb)
+        if isinstance(again, list):
+            # A call that stored nothing is answered with who holds its key by now.
+            assert [each.created for each in again] == [each.created for each in answer]
+            assert [each for each in again if each.created] == [
+                each for each in answer if each.created
+            ]
         created = [each.id for each, receipt in zip(batch, answer, strict=True) if receipt.created]
         return multiple(*created)
 
