@@ -115,7 +115,11 @@ def _consequences(transition: Transition) -> tuple[str, ...]:
     )
 
 
-STORES = {"SQLite": "sqlite:///taskq.db", "memory": "memory://"}
+STORES = {
+    "PostgreSQL": "postgresql://host/name",
+    "SQLite": "sqlite:///taskq.db",
+    "memory": "memory://",
+}
 """The backends that come with taskq, by the URL that opens one."""
 
 

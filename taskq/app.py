@@ -110,6 +110,8 @@ class TaskQ:
             self.settings.database_url,
             clock=self.clock,
             lock_timeout=self.settings.lock_timeout,
+            schema=self.settings.schema,
+            listen=self.settings.listen,
         )
         self.registry = Registry(
             TaskOptions(

@@ -26,6 +26,10 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     database_url: str = DEFAULT_URL
     """Where activities are kept. A relative SQLite path is relative to the current folder."""
+    schema: str | None = None
+    """The PostgreSQL schema of the tables; None: where the role's search path finds them."""
+    listen: bool = True
+    """Whether a process listens for the hints of others on PostgreSQL; without it polls."""
     queue: str = "default"
     """The queue of tasks that name none (seed:E2)."""
     concurrency: int = 10
@@ -68,6 +72,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             _typed(name, getattr(self, name))
         for name in _POSITIVE:
             _positive(name, getattr(self, name))
+        if self.schema is not None and not 0 < len(self.schema.encode()) <= 63:
+            raise ConfigurationError(f"schema must have 1 to 63 bytes, not {self.schema!r}")
         if not NAME.match(self.queue):
             raise ConfigurationError(bad_name("queue", self.queue))
         if self.max_retries is not None and self.max_retries < 0:
@@ -121,6 +127,8 @@ _POSITIVE = (
 class SettingOverrides(TypedDict, total=False):
     """The keywords of TaskQ that are settings, for type checkers; see ``Settings``."""
 
+    schema: str | None
+    listen: bool
     concurrency: int
     threads: int | None
     lease: float
@@ -182,6 +190,8 @@ def _parsed(name: str, text: str) -> object:
         return None
     if kind.startswith("str"):
         return text
+    if kind == "bool":
+        return _switch(name, text)
     whole = kind.startswith("int")
     try:
         return int(text) if whole else float(text)
@@ -190,18 +200,36 @@ def _parsed(name: str, text: str) -> object:
         raise ConfigurationError(f"TASKQ_{name.upper()}={text!r} is not {what}") from None
 
 
+def _switch(name: str, text: str) -> bool:
+    match text.strip().lower():
+        case "on" | "true" | "yes" | "1":
+            return True
+        case "off" | "false" | "no" | "0":
+            return False
+        case _:
+            raise ConfigurationError(f"TASKQ_{name.upper()}={text!r} is neither on nor off")
+
+
 _TYPES: Mapping[str, str] = {
     name: str(annotation) for name, annotation in Settings.__annotations__.items()
+}
+
+
+_ALLOWED: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "flo": (int, float),
+    "boo": (bool,),
 }
 
 
 def _typed(name: str, value: object) -> None:
     """Refuse a value of another type than the field's, before it is used as one."""
     kind = _TYPES[name]
-    allowed: tuple[type, ...] = {"str": (str,), "int": (int,), "flo": (int, float)}[kind[:3]]
+    allowed = _ALLOWED[kind[:3]]
     if value is None and "None" in kind:
         return
-    if isinstance(value, bool) or not isinstance(value, allowed):
+    if isinstance(value, bool) is not (kind == "bool") or not isinstance(value, allowed):
         raise ConfigurationError(f"{name} must be {kind}, not {value!r}")
 
 

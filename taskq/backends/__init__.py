@@ -302,13 +302,22 @@ class Store(Backend, Inspector, Operator, Protocol):
     """A whole backend, as ``from_url`` gives it."""
 
 
-def from_url(url: str, *, clock: Clock, lock_timeout: float = 3.0) -> Store:
-    """The backend for a database URL: ``sqlite:///path``, ``memory://``, or a scheme of the
-    entry-point group ``taskq.backends`` (a callable of the URL).
+def from_url(
+    url: str,
+    *,
+    clock: Clock,
+    lock_timeout: float = 3.0,
+    schema: str | None = None,
+    listen: bool = True,
+) -> Store:
+    """The backend for a database URL: ``postgresql://user:password@host/database``,
+    ``sqlite:///path``, ``memory://``, or a scheme of the entry-point group ``taskq.backends`` (a
+    callable of the URL).
 
-    ``lock_timeout`` is seconds that one statement waits for locks. Raises ConfigurationError for a
+    ``lock_timeout`` is seconds that one statement waits for locks; ``schema`` and ``listen`` are
+    for PostgreSQL, see ``PostgresBackend``. Raises ConfigurationError for a
     URL that is malformed or whose scheme nobody serves; its message shows no password.
     """
     from taskq.backends.urls import open_url
 
-    return open_url(url, clock=clock, lock_timeout=lock_timeout)
+    return open_url(url, clock=clock, lock_timeout=lock_timeout, schema=schema, listen=listen)

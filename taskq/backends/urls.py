@@ -22,12 +22,19 @@ _SQLITE = frozenset({"sqlite", "sqlite+aiosqlite", "sqlite+pysqlite"})
 _FILES = "sqlite:///name.db (relative to the current folder) or sqlite:////absolute/name.db"
 
 
-def open_url(url: str, *, clock: Clock, lock_timeout: float) -> Store:
+def open_url(
+    url: str,
+    *,
+    clock: Clock,
+    lock_timeout: float,
+    schema: str | None = None,
+    listen: bool = True,
+) -> Store:
     """The store that a URL names, not yet opened. Raises ConfigurationError.
 
-    sqlite:///file, memory://, or a scheme that an installed package serves. ``clock`` is where
-    the stores of this package read the time; one of their statements waits ``lock_timeout`` seconds
-    for locks.
+    postgresql://, sqlite:///file, memory://, or a scheme that an installed package serves.
+    ``clock`` is where SQLite and memory read the time; a statement waits ``lock_timeout`` seconds
+    for locks. ``schema`` and ``listen`` are PostgreSQL's.
     """
     scheme = scheme_of(url)
     if scheme in _SQLITE:
@@ -37,7 +44,9 @@ def open_url(url: str, *, clock: Clock, lock_timeout: float) -> Store:
     if scheme == "memory":
         return _memory(url, clock)
     if scheme.startswith("postgres"):
-        raise ConfigurationError("the PostgreSQL backend is not part of this version yet")
+        from taskq.backends.sql.postgres import PostgresBackend
+
+        return PostgresBackend(url, schema=schema, listen=listen, lock_timeout=lock_timeout)
     return _installed(scheme, url)
 
 
@@ -46,7 +55,8 @@ def scheme_of(url: str) -> str:
     scheme, separator, _ = url.partition("://")
     if not separator or not scheme:
         raise ConfigurationError(
-            f"a database URL looks like {_FILES}, or memory://; this one has no scheme"
+            f"a database URL looks like postgresql://user@host/name, {_FILES}, or memory://;"
+            " this one has no scheme"
         )
     return scheme.lower()
 
@@ -82,8 +92,8 @@ def _installed(scheme: str, url: str) -> Store:
     found = list(entry_points(group=GROUP, name=scheme))
     if not found:
         raise ConfigurationError(
-            f"no backend serves {scheme}://; there are sqlite:///, memory:// and those of installed"
-            f" packages (entry-point group {GROUP})"
+            f"no backend serves {scheme}://; there are postgresql://, sqlite:///, memory:// and"
+            f" those of installed packages (entry-point group {GROUP})"
         )
     if len(found) > 1:
         packages = ", ".join(sorted(entry.value for entry in found))

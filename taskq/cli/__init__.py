@@ -15,6 +15,7 @@ from taskq.cli.command import Command, Commands
 from taskq.cli.demo import demo_command
 from taskq.cli.doctor import doctor_command
 from taskq.cli.inspect import list_command, show_command, status_command, workers_command
+from taskq.cli.migrate import migrate_command
 from taskq.cli.operate import cancel_command, enqueue_command, retry_command
 from taskq.cli.output import emit, flush
 from taskq.cli.worker import worker_command
@@ -44,6 +45,7 @@ for _command in (
     workers_command,
     retry_command,
     cancel_command,
+    migrate_command,
     demo_command,
     doctor_command,
     version_command,

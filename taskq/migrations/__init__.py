@@ -58,6 +58,37 @@ def downgrade(connection: Connection, revision: str = "base") -> None:
         command.downgrade(config(connection), revision)
 
 
+def migrate_url(url: str, *, schema: str | None = None) -> tuple[str | None, str]:
+    """Bring the database of a URL to ``HEAD``; the revision before, and the one after.
+
+    From any thread, also one that runs an event loop. ``schema`` as in ``TASKQ_SCHEMA``; it is
+    made where it is missing. Raises ConfigurationError, BackendError.
+    """
+    from taskq.backends.sql.migrating import on_database
+
+    def run(connection: Connection) -> tuple[str | None, str]:
+        before = current(connection)
+        upgrade(connection)
+        return before, current(connection) or HEAD
+
+    prepare()
+    return on_database(url, schema, run)
+
+
+def script(url: str, *, schema: str | None = None) -> str:
+    """The SQL that makes the tables in an empty database of a URL's kind."""
+    import io
+
+    from alembic import command
+
+    settings = config()
+    settings.output_buffer = text = io.StringIO()
+    settings.attributes["url"], settings.attributes["schema"] = url, schema
+    with _alembic:
+        command.upgrade(settings, "head", sql=True)
+    return text.getvalue()
+
+
 def config(connection: Connection | None = None) -> Config:
     """Alembic's configuration for taskq's scripts, without an ini file."""
     from alembic.config import Config

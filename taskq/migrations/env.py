@@ -1,5 +1,6 @@
 """Run by Alembic. The database is the first of: the connection that the caller gave, ``-x url=…``,
-``sqlalchemy.url`` of the ini section, ``TASKQ_DATABASE_URL``, ``sqlite:///taskq.db``.
+``sqlalchemy.url`` of the ini section, ``TASKQ_DATABASE_URL``, ``sqlite:///taskq.db``. On PostgreSQL
+the tables go to the schema ``TASKQ_SCHEMA``, else to the first one of the search path.
 """
 
 from __future__ import annotations
@@ -11,21 +12,20 @@ from alembic.runtime.migration import MigrationContext, MigrationInfo
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from taskq.backends.sql.connect import make_engine, transaction
+from taskq.backends.sql.migrating import alone, in_schema, on_database
 from taskq.backends.sql.tables import metadata
-from taskq.backends.urls import scheme_of, sqlite_path
-from taskq.errors import ConfigurationError
+from taskq.backends.urls import scheme_of
+from taskq.errors import BackendError, ConfigurationError
 from taskq.migrations import VERSION_TABLE
 from taskq.settings import DEFAULT_URL, variable
-
-LOCK_TIMEOUT = 15.0
 
 
 def database_url() -> str:
     """Where to go when no connection was given."""
     given = context.get_x_argument(as_dictionary=True).get("url")
     return (
-        given
+        context.config.attributes.get("url")
+        or given
         or context.config.get_main_option("sqlalchemy.url")
         or variable("TASKQ_DATABASE_URL")
         or DEFAULT_URL
@@ -43,11 +43,21 @@ def migrate_offline() -> None:
         transactional_ddl=True,
     )
     with context.begin_transaction():
+        if dialect == "postgresql":
+            for statement in in_schema(schema()):
+                context.execute(statement)
         context.run_migrations()
 
 
+def schema() -> str | None:
+    """The schema of the tables on PostgreSQL."""
+    given: str | None = context.config.attributes.get("schema")
+    return given or variable("TASKQ_SCHEMA") or None
+
+
 def migrate(connection: Connection) -> None:
-    """Migrate in the transaction that the connection has begun."""
+    """Migrate in the transaction that the connection has begun; one process at a time."""
+    alone(connection)
     context.configure(
         connection=connection,
         target_metadata=metadata,
@@ -64,12 +74,7 @@ def migrate_online() -> None:
     if given is not None:
         migrate(given)
         return
-    url = database_url()
-    if _dialect(url) != "sqlite":
-        raise ConfigurationError("the PostgreSQL backend is not part of this version yet")
-    engine = make_engine(sqlite_path(url), lock_timeout=LOCK_TIMEOUT)
-    with engine.connect() as connection, transaction(connection):
-        migrate(connection)
+    on_database(database_url(), schema(), migrate)
 
 
 def _tell(
@@ -98,5 +103,5 @@ try:
         migrate_offline()
     else:
         migrate_online()
-except ConfigurationError as error:
+except (ConfigurationError, BackendError) as error:
     raise CommandError(str(error)) from error

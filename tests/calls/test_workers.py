@@ -284,7 +284,6 @@ def test_a_url_and_a_backend_exclude_each_other() -> None:
         ("taskq.db", "no scheme"),
         ("sqlite://", "memory://"),
         ("sqlite:///:memory:", "memory://"),
-        ("postgresql://ada:secret@localhost/shop", "PostgreSQL"),
     ],
 )
 def test_a_url_that_nobody_serves_is_refused_without_its_password(url: str, words: str) -> None:

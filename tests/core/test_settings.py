@@ -79,3 +79,23 @@ def test_every_setting_is_a_typed_keyword() -> None:
     assert hints == {
         name: kind for name, kind in get_type_hints(Settings).items() if name not in positional
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "listens"), [("on", True), ("OFF", False), ("true", True), ("0", False)]
+)
+def test_a_switch_is_on_or_off(text: str, listens: bool) -> None:
+    assert load(environ={"TASKQ_LISTEN": text}).listen is listens
+
+
+def test_a_switch_is_nothing_else() -> None:
+    with pytest.raises(ConfigurationError, match="TASKQ_LISTEN='perhaps' is neither on nor off"):
+        load(environ={"TASKQ_LISTEN": "perhaps"})
+    with pytest.raises(ConfigurationError, match="listen must be bool"):
+        load({"listen": 1})
+
+
+def test_a_schema_has_a_name_that_postgresql_takes() -> None:
+    assert load(environ={"TASKQ_SCHEMA": "shop"}).schema == "shop"
+    with pytest.raises(ConfigurationError, match="63 bytes"):
+        load({"schema": "x" * 64})

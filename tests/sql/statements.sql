@@ -30,7 +30,7 @@ WHERE steps.type IS NOT NULL;
 -- holdings
 SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate
 FROM taskq_activities
-WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
 -- settle
 UPDATE taskq_activities SET status=:new_status, result=:new_result, error=:new_error, error_kind=:new_error_kind, retry_count=:new_retry_count, crash_count=:new_crash_count, worker=:new_worker, lease_until=:lease_until, isolate=:new_isolate, cancel_requested_at=:cancel_requested_at, ready_at=:new_ready_at, finished_at=:new_finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
@@ -95,7 +95,7 @@ UPDATE taskq_activities SET cancel_requested_at=:now WHERE taskq_activities.id =
 -- ended
 SELECT taskq_activities.id, taskq_activities.status, taskq_activities.error, taskq_activities.claim, taskq_activities.max_crashes
 FROM taskq_activities
-WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
 -- retry
 UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
@@ -315,7 +315,7 @@ WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :roo
 -- listed (by correlation, everything else)
 SELECT taskq_activities.id
 FROM taskq_activities
-WHERE taskq_activities.correlation_id = :correlation_id_1 AND (taskq_activities.status || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_2]) AND (substr(taskq_activities.type, :substr_1, :substr_2) = :substr_3 OR (taskq_activities.type || '') = :param_3) AND taskq_activities.priority IN (__[POSTCOMPILE_priority_1]) AND (taskq_activities.user_id || '') = :param_4 AND (taskq_activities.source || '') = :param_5 AND (EXISTS (SELECT *
+WHERE taskq_activities.correlation_id = :correlation_id_1 AND (taskq_activities.status || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_2]) AND (substr(taskq_activities.type, :substr_1, :substr_2) = :substr_3 OR (taskq_activities.type || '') = :param_3) AND taskq_activities.priority IN (__[POSTCOMPILE_priority_1]) AND (taskq_activities.user_id || '') = :param_4 AND (taskq_activities.source || '') = :param_5 AND EXISTS (SELECT *
 FROM json_each(CASE WHEN (json_valid(taskq_activities.tags) = :json_valid_1) THEN taskq_activities.tags ELSE :param_6 END) AS tag
-WHERE tag."key" = :key_1 AND tag.value = :value_1)) AND taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
- LIMIT :param_7 OFFSET :param_8;
+WHERE tag."key" = :param_7 AND tag.value = :param_8) = 1 AND taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
+ LIMIT :param_9 OFFSET :param_10;

@@ -10,7 +10,8 @@ import pytest
 
 from taskq.backends import from_url, urls
 from taskq.backends.memory import MemoryBackend
-from taskq.backends.sql import SQLiteBackend
+from taskq.backends.sql import PostgresBackend, SQLiteBackend
+from taskq.backends.sql.address import address_of
 from taskq.errors import ConfigurationError
 from taskq.testing import ManualClock
 
@@ -63,9 +64,9 @@ def test_an_sqlite_url_names_a_file(
         ("ada:hunter2@host", "no scheme"),
         ("redis://:hunter2@host/0", "no backend serves redis://"),
         ("mysql://ada:hunter2@host/shop", "no backend serves mysql://"),
-        ("postgresql://ada:hunter2@host/shop", "PostgreSQL backend is not part of this version"),
-        ("postgres://ada:hunter2@host/shop", "PostgreSQL backend is not part of this version"),
-        ("postgresql+asyncpg://ada:hunter2@host/x", "PostgreSQL backend is not part of this"),
+        ("postgresql+psycopg://ada:hunter2@host/shop", "by asyncpg"),
+        ("postgresql://ada:hunter2@host/shop?timeout=soon", "timeout .* must be a number"),
+        ("postgresql://ada:hunter2@host/a%00b", "NUL"),
     ],
 )
 def test_a_wrong_url_is_told_what_is_wrong_without_its_password(url: str, message: str) -> None:
@@ -75,6 +76,50 @@ def test_a_wrong_url_is_told_what_is_wrong_without_its_password(url: str, messag
         from_url(url, clock=CLOCK)
 
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        ("postgresql://ada:hunter2@host:5433/shop", "postgresql://ada@host:5433/shop"),
+        ("postgres://host/shop?sslmode=require", "postgresql://host/shop"),
+        ("PostgreSQL+asyncpg://ada:hunter2@host/shop?ssl=require", "postgresql://ada@host/shop"),
+        ("postgresql://host/shop?user=ada&password=hunter2", "postgresql://host/shop"),
+        ("postgresql:///shop?host=/run/pg", "postgresql:///shop?host=/run/pg"),
+        ("postgresql://ada:hunter2@one:1,two:2/shop", "postgresql://ada@one:1,two:2/shop"),
+        ("postgresql://ada:hun%40ter2@host/shop", "postgresql://ada@host/shop"),
+        ("postgresql://", "postgresql://"),
+    ],
+)
+def test_a_postgresql_url_is_shown_without_its_password(url: str, location: str) -> None:
+    backend = from_url(url, clock=CLOCK)
+
+    assert isinstance(backend, PostgresBackend)
+    assert backend.location == location
+    assert "hunter2" not in repr(vars(backend))
+
+
+@pytest.mark.parametrize(
+    ("options", "sent", "prepared"),
+    [
+        ("", "application_name=taskq", True),
+        ("?application_name=shop", "application_name=shop", True),
+        ("?ssl=require", "sslmode=require&application_name=taskq", True),
+        ("?sslmode=verify-full&channel_binding=require", "sslmode=verify-full&", True),
+        ("?prepared_statement_cache_size=0", "?application_name=taskq", False),
+        ("?statement_cache_size=0", "?application_name=taskq", False),
+        ("?prepared_statement_cache_size=50", "?application_name=taskq", True),
+        ("?search_path=a%2Cb&connect_timeout=3", "search_path=a%2Cb", True),
+    ],
+)
+def test_options_are_handed_to_the_driver_as_it_knows_them(
+    options: str, sent: str, prepared: bool
+) -> None:
+    """bug:B159: behind a pooler nothing is prepared by name."""
+    address = address_of(f"postgresql+asyncpg://host/shop{options}")
+
+    assert sent in address.dsn
+    assert address.prepared is prepared
 
 
 def test_memory_needs_nothing_else() -> None:

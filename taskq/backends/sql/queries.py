@@ -16,9 +16,7 @@ from sqlalchemy import (
     Executable,
     ScalarSelect,
     bindparam,
-    case,
     desc,
-    exists,
     false,
     func,
     literal_column,
@@ -30,6 +28,7 @@ from sqlalchemy import (
 
 from taskq.backends.sql.statements import MERGED, unindexed
 from taskq.backends.sql.tables import activities, events, rollup, spelled, workers
+from taskq.backends.sql.tagged import has_tag
 from taskq.model import Priority, Status
 from taskq.snapshot import ActivityInfo, Filter, Page
 
@@ -162,10 +161,14 @@ def _capped(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
 # -- lists --
 
 
-def listed(filter: Filter, page: Page, queues: Sequence[str]) -> Executable:
+def listed(
+    filter: Filter, page: Page, queues: Sequence[str], *, limited: bool = False
+) -> Executable:
     """The ids of one page, newest first, and one more where another page follows.
 
-    ``queues`` are those that have activities, for a filter that names none.
+    ``queues`` are those that have activities, for a filter that names none. ``limited``: each of
+    the ranges that are merged is ordered and limited by itself, without which PostgreSQL would read
+    them to their ends.
     """
     starts, served = _starts(filter, queues)
     others = [condition for name, condition in _conditions(filter) if name not in served]
@@ -174,6 +177,8 @@ def listed(filter: Filter, page: Page, queues: Sequence[str]) -> Executable:
     terms = [select(_activity.id).where(*start, *others) for start in starts]
     if len(terms) == 1:
         return terms[0].order_by(_activity.id.desc()).limit(page.limit + 1)
+    if limited:
+        terms = [each.order_by(_activity.id.desc()).limit(page.limit + 1) for each in terms]
     return union_all(*terms).order_by(desc("id")).limit(page.limit + 1)
 
 
@@ -225,7 +230,7 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
         if wanted is not None:
             yield column.name, unindexed(column) == wanted
     for key, value in filter.tags.items():
-        yield "tags", _has_tag(key, value)
+        yield "tags", has_tag(_activity.tags, key, value)
 
 
 def _of_root(root: UUID) -> ColumnElement[bool]:
@@ -237,10 +242,3 @@ def _is_type(wanted: str) -> ColumnElement[bool]:
         return unindexed(_activity.type) == wanted
     prefix = wanted[:-1]
     return func.substr(_activity.type, 1, len(prefix)) == prefix
-
-
-def _has_tag(key: str, value: str) -> ColumnElement[bool]:
-    """Through json_each, because a key may hold what a JSON path cannot; bad JSON has no tags."""
-    tags = case((func.json_valid(_activity.tags) == 1, _activity.tags), else_="{}")
-    each = func.json_each(tags).table_valued("key", "value", name="tag")
-    return exists().select_from(each).where(each.c.key == key, each.c.value == value)

@@ -88,7 +88,8 @@ def series(connection: Connection, since: datetime, until: datetime) -> list[Buc
 def listed(connection: Connection, filter: Filter, page: Page) -> ActivityPage:
     """See ``Inspector.list``."""
     queues = _queues(connection) if filter.statuses and not filter.queues else ()
-    found = connection.scalars(queries.listed(filter, page, queues)).all()
+    limited = connection.dialect.name == "postgresql"
+    found = connection.scalars(queries.listed(filter, page, queues, limited=limited)).all()
     ids = found[: page.limit]
     infos = get(connection, ids)
     items = tuple(infos[id] for id in ids if id in infos)

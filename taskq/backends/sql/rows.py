@@ -51,16 +51,28 @@ _tags = msgspec.json.Decoder(Mapping[str, str])
 def activity_values(activity: Activity[object], now: datetime) -> dict[str, object]:
     """The values with which an activity is inserted at ``now``: scheduled, or pending if it is due.
 
-    Raises BackendError for text that cannot be stored, see ``check_activity``.
+    Raises BackendError, see ``given_values``.
     """
     ready = ready_at(activity, now)
+    return {
+        **given_values(activity),
+        "status": first_status(ready, now).value,
+        "created_at": now,
+        "ready_at": ready,
+    }
+
+
+def given_values(activity: Activity[object]) -> dict[str, object]:
+    """The columns that the caller gives, all but the times.
+
+    Raises BackendError for text that cannot be stored, see ``check_activity``.
+    """
     key = activity.idempotency
     check_activity(activity)
     return {
         "id": activity.id,
         "queue": activity.queue,
         "type": activity.type,
-        "status": first_status(ready, now).value,
         "priority": activity.priority.value,
         "payload": activity.payload,
         "max_retries": activity.max_retries,
@@ -78,12 +90,10 @@ def activity_values(activity: Activity[object], now: datetime) -> dict[str, obje
         "root_id": None if activity.root_id == activity.id else activity.root_id,
         "origin_id": None if activity.origin_id == activity.id else activity.origin_id,
         "depth": activity.depth,
-        "created_at": now,
-        "ready_at": ready,
     }
 
 
-def attempt(row: Record) -> Attempt:
+def attempt(row: Iterable[Any]) -> Attempt:
     """A row of ``statements.ATTEMPT``."""
     fields: dict[str, Any] = dict(zip(Attempt.__struct_fields__, row, strict=True))
     fields["policy"] = _policy_of(fields["policy"])
@@ -165,8 +175,13 @@ def event_values(
         "attempt": attempt,
         "claim": claim,
         "worker": worker,
-        "detail": msgspec.json.encode(detail).decode() if detail else None,
+        "detail": detail_text(detail),
     }
+
+
+def detail_text(detail: Mapping[str, object]) -> str | None:
+    """An event's detail as it is stored."""
+    return msgspec.json.encode(detail).decode() if detail else None
 
 
 def event(row: Record) -> EventRow | None:
@@ -214,7 +229,7 @@ def bucket_key(bucket: Bucket) -> dict[str, object]:
     }
 
 
-def bucket_values(bucket: Bucket, row: Record | None) -> dict[str, object]:
+def bucket_values(bucket: Bucket, row: Iterable[Any] | None) -> dict[str, object]:
     """The row for a bucket, added to what ``row`` (count, waits, runs) has so far."""
     count, waits, runs = (0, None, None) if row is None else row
     return {

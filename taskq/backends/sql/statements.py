@@ -212,8 +212,8 @@ def claim(shape: ClaimShape) -> Update:
 
 @cache
 def holdings() -> Executable:
-    """Of ``ids``, what decides whether a write in a worker's name may still happen."""
-    return select(
+    """Of ``ids``, what decides whether a write in a worker's name may still happen, kept still."""
+    found = select(
         _activity.id,
         _activity.status,
         _activity.worker,
@@ -225,6 +225,7 @@ def holdings() -> Executable:
         _activity.crash_count,
         _activity.isolate,
     ).where(_activity.id.in_(bindparam("ids", expanding=True)))
+    return found.order_by(_activity.id).with_for_update()
 
 
 @cache
@@ -383,14 +384,15 @@ def request_cancel() -> Update:
 
 @cache
 def ended() -> Executable:
-    """How those of ``ids`` ended, and what an operator's retry records and needs."""
-    return select(
+    """How those of ``ids`` ended, and what an operator's retry records and needs; kept still."""
+    found = select(
         _activity.id,
         _activity.status,
         _activity.error,
         _activity.claim,
         _activity.max_crashes,
     ).where(_activity.id.in_(bindparam("ids", expanding=True)))
+    return found.order_by(_activity.id).with_for_update()
 
 
 @cache

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from taskq.backends.sql.rows import activity_values
 from taskq.codec import canonical
 from taskq.errors import SerializationError
 from taskq.idempotency import Holder, Resolution, resolve
@@ -25,7 +24,7 @@ class KeyHolder(Struct, frozen=True, kw_only=True):
 
 
 class Submission:
-    """The rows to insert at ``now``, and the keys to write, for the calls added so far.
+    """The activities to insert, and the keys to write at ``now``, for the calls added so far.
 
     ``stored`` are those ids of keyed calls that are there already; ``holders`` the keys held now.
     """
@@ -37,7 +36,7 @@ class Submission:
         self._taken = set(stored)
         self._holders = dict(holders)
         self._keys: dict[bytes, dict[str, object]] = {}
-        self.rows: list[dict[str, object]] = []
+        self.activities: list[Activity[object]] = []
 
     @property
     def keys(self) -> list[dict[str, object]]:
@@ -45,7 +44,7 @@ class Submission:
         return [self._keys[hash] for hash in sorted(self._keys)]
 
     def add(self, activity: Activity[object]) -> Receipt:
-        """Take one call in, after those before it. Raises IdempotencyConflict, BackendError."""
+        """Take one call in, after those before it. Raises IdempotencyConflict."""
         wanted = activity.idempotency
         if wanted is not None:
             if activity.id in self._taken:
@@ -57,7 +56,7 @@ class Submission:
                     return Receipt(holder.id, False)
             self._point(activity, wanted)
         self._taken.add(activity.id)
-        self.rows.append(activity_values(activity, self._now))
+        self.activities.append(activity)
         return Receipt(activity.id, True)
 
     def _point(self, activity: Activity[object], wanted: Idempotency) -> None:

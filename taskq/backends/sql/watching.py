@@ -11,6 +11,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
 from taskq.backends import Hint, Topic
+from taskq.backends.sql.subscription import Subscription, tell
 from taskq.bridge import forks
 from taskq.errors import BackendError
 
@@ -24,31 +25,6 @@ ASKING_INTERVAL: Final = 0.05
 """Seconds at least between two questions to the writer's thread, while own commits flow."""
 
 
-class SQLiteWatch:
-    """One listener's subscription."""
-
-    def __init__(
-        self,
-        topics: Collection[Topic],
-        listener: Callable[[Hint], None],
-        end: Callable[[SQLiteWatch], None],
-    ) -> None:
-        self._topics = frozenset(topics)
-        self._listener = listener
-        self._end = end
-        self._open = True
-
-    async def close(self) -> None:
-        """End it. Safe to repeat."""
-        self._open = False
-        self._end(self)
-
-    def tell(self, hint: Hint) -> None:
-        """Pass the hint on if it is wanted and the watch is still open."""
-        if self._open and hint.topic in self._topics:
-            self._listener(hint)
-
-
 class Watches:
     """The watches of one backend. They share one ``Poller``, which runs while there are any.
 
@@ -57,17 +33,17 @@ class Watches:
     """
 
     def __init__(self, engine: Engine, elsewhere: Callable[[], Awaitable[bool]]) -> None:
-        self._watches: tuple[SQLiteWatch, ...] = ()
+        self._watches: tuple[Subscription, ...] = ()
         self._poller = Poller(engine, self._changed)
         self._elsewhere = elsewhere
         self._own_commits = 0
         self._own_commits_seen = 0
         self._asked_at = -ASKING_INTERVAL
 
-    def add(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> SQLiteWatch:
+    def add(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> Subscription:
         """Begin a watch; on the storage loop. Whatever is committed from now on gives a hint."""
         self._poller.start()
-        watch = SQLiteWatch(topics, listener, self._remove)
+        watch = Subscription(topics, listener, self._remove)
         self._watches = (*self._watches, watch)
         return watch
 
@@ -108,11 +84,9 @@ class Watches:
             return True
 
     def _tell(self, hints: Iterable[Hint]) -> None:
-        for hint in hints:
-            for watch in self._watches:
-                watch.tell(hint)
+        tell(self._watches, hints)
 
-    def _remove(self, watch: SQLiteWatch) -> None:
+    def _remove(self, watch: Subscription) -> None:
         self._watches = tuple(each for each in self._watches if each is not watch)
         if not self._watches:
             self._poller.stop()

@@ -46,7 +46,9 @@ def submit(
         holders=_holders(connection, now, keyed),
     )
     receipts = [submission.add(activity) for activity in activities]
-    stored = _insert(connection, submission.rows)
+    stored = _insert(
+        connection, [rows.activity_values(each, now) for each in submission.activities]
+    )
     if submission.keys:
         connection.execute(statements.point_keys(), submission.keys)
     return receipts, Changes(ready=stored > 0)
@@ -252,7 +254,8 @@ def _holdings(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Holding
 def _write(connection: Connection, settling: Settling) -> None:
     if settling.updates:
         written = connection.execute(statements.settle(), settling.updates).rowcount
-        if written != len(settling.updates):
+        counted = connection.dialect.supports_sane_multi_rowcount
+        if counted and written != len(settling.updates):
             raise BackendError("a lease changed while its row was locked; nothing was settled")
     if settling.events:
         connection.execute(statements.insert_events(), settling.events)

@@ -21,6 +21,21 @@ PENDING = "status = 'pending'"
 WAITING = "status IN ('scheduled', 'retrying')"
 PROCESSING = "status = 'processing'"
 
+BUSY = {
+    "fillfactor": 85,
+    "autovacuum_vacuum_scale_factor": 0.01,
+    "autovacuum_vacuum_threshold": 1000,
+    "autovacuum_vacuum_insert_scale_factor": 0.05,
+    "autovacuum_vacuum_cost_delay": 0,
+    "autovacuum_analyze_scale_factor": 0.02,
+    "autovacuum_analyze_threshold": 1000,
+}
+SMALL = {
+    "fillfactor": 50,
+    "autovacuum_vacuum_scale_factor": 0,
+    "autovacuum_vacuum_threshold": 200,
+}
+
 
 class _Kinds:
     """The column types and expressions of one dialect."""
@@ -122,7 +137,7 @@ def _activities(kinds: _Kinds) -> None:
         sa.Column("started_at", kinds.instant),
         sa.Column("finished_at", kinds.instant),
     ]
-    _create("activities", kinds, *columns, *_activity_checks(kinds))
+    _create("activities", kinds, *columns, *_activity_checks(kinds), storage=BUSY)
 
 
 def _activity_checks(kinds: _Kinds) -> list[sa.Constraint]:
@@ -246,6 +261,7 @@ def _workers(kinds: _Kinds) -> None:
         sa.Column("beat", sa.BigInteger(), nullable=False),
         sa.Column("detail", sa.Text()),
         sa.PrimaryKeyConstraint("id", name="taskq_workers_pkey"),
+        storage=SMALL,
     )
 
 
@@ -262,6 +278,7 @@ def _rollup(kinds: _Kinds) -> None:
         sa.Column("runs", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
         rowid=False,
+        storage=SMALL,
     )
 
 
@@ -325,7 +342,11 @@ def _audit(kinds: _Kinds) -> None:
 
 
 def _create(
-    name: str, kinds: _Kinds, *items: sa.Column[Any] | sa.Constraint, rowid: bool = True
+    name: str,
+    kinds: _Kinds,
+    *items: sa.Column[Any] | sa.Constraint,
+    rowid: bool = True,
+    storage: dict[str, Any] | None = None,
 ) -> None:
     """A table; on SQLite also with the rules that each column keeps only what it is made for."""
     columns = [item for item in items if isinstance(item, sa.Column) and item.identity is None]
@@ -334,7 +355,9 @@ def _create(
         for column in columns
         if kinds.sqlite
     ]
-    options = {} if rowid else {"sqlite_with_rowid": False}
+    options: dict[str, Any] = {} if rowid else {"sqlite_with_rowid": False}
+    if storage is not None:
+        options["postgresql_with"] = storage
     op.create_table(f"taskq_{name}", *items, *kept, **options)
 
 

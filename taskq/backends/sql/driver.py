@@ -1,0 +1,93 @@
+"""asyncpg, as far as it is used here, with types: it has none of its own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Protocol
+
+_asyncpg: Any = importlib.import_module("asyncpg")
+
+PostgresError: Final[type[Exception]] = _asyncpg.PostgresError
+"""What the server answers; ``sqlstate`` names it."""
+InterfaceError: Final[type[Exception]] = _asyncpg.InterfaceError
+"""A connection that is closed or used wrongly."""
+InternalClientError: Final[type[Exception]] = _asyncpg.InternalClientError
+"""The protocol was not followed, or no server is of the kind that was asked for."""
+DataError: Final[type[Exception]] = _asyncpg.DataError
+"""A value that cannot be encoded (an InterfaceError)."""
+ClientConfigurationError: Final[type[Exception]] = _asyncpg.ClientConfigurationError
+"""Options of the URL that do not fit (an InterfaceError)."""
+InvalidCachedStatementError: Final[type[Exception]] = _asyncpg.InvalidCachedStatementError
+"""The tables changed under a prepared statement."""
+ConnectionLost: Final[type[Exception]] = _asyncpg.ConnectionDoesNotExistError
+"""The connection broke."""
+
+BROKEN: Final = (OSError, PostgresError, InterfaceError, InternalClientError)
+"""All that a call may raise when the database is not there."""
+
+
+class Record(Protocol):
+    """A row: its values in order, and by name or place."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, key: str | int, /) -> Any: ...
+
+
+class Raw(Protocol):
+    """A connection of asyncpg. For one task at a time (bug:B157)."""
+
+    async def fetch(self, query: str, *values: object, timeout: float | None = None) -> Any:
+        """Run one statement; its rows."""
+        ...
+
+    async def execute(self, query: str) -> object:
+        """Run statements without values."""
+        ...
+
+    def transaction(self, *, isolation: str) -> AbstractAsyncContextManager[None]:
+        """A transaction around what is done inside."""
+        ...
+
+    async def add_listener(self, channel: str, callback: Callable[..., None]) -> None:
+        """LISTEN."""
+        ...
+
+    async def remove_listener(self, channel: str, callback: Callable[..., None]) -> None:
+        """UNLISTEN, after the last one."""
+        ...
+
+    def add_termination_listener(self, callback: Callable[..., None]) -> None:
+        """Call back when the connection has ended."""
+        ...
+
+    async def close(self, *, timeout: float) -> None:
+        """End it, and what it is doing."""
+        ...
+
+    def terminate(self) -> None:
+        """Drop it."""
+        ...
+
+    def is_closed(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+
+Records = Sequence[Record]
+
+
+async def connect(dsn: str, *, timeout: float, prepared: bool) -> Raw:
+    """A new connection. Raises ``BROKEN``. ``prepared``: statements are kept by name."""
+    connection: Raw = await _asyncpg.connect(
+        dsn,
+        timeout=timeout,
+        statement_cache_size=200 if prepared else 0,
+        max_cacheable_statement_size=0,
+    )
+    return connection

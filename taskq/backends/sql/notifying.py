@@ -1,0 +1,94 @@
+"""Sends hints to other processes, not more often than they can be of use (design 7.8)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from taskq.backends import Topic
+from taskq.backends.changes import Changes
+from taskq.backends.sql.channels import Message, messages
+from taskq.errors import BackendError
+
+INTERVAL: Final = 0.03
+"""Seconds between two sendings to one channel."""
+
+
+class Notifier:
+    """The first hint goes out at once, with the statement that caused it where there is one; what
+    follows is gathered and sent at most every ``INTERVAL``. The last one is always sent.
+
+    ``send`` sends messages in a transaction of its own; its BackendErrors are dropped, since a hint
+    may be lost. On one event loop.
+    """
+
+    def __init__(
+        self,
+        channels: Mapping[Topic, str],
+        token: str,
+        send: Callable[[Sequence[Message]], Awaitable[None]],
+    ) -> None:
+        self._channels = channels
+        self._token = token
+        self._send = send
+        self._waiting: dict[Topic, set[UUID]] = {}
+        self._free_at: dict[Topic, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._sending: asyncio.Task[None] | None = None
+
+    def take(self, changes: Changes) -> list[Message]:
+        """Of what is about to change, what the statement itself must send; the rest comes later."""
+        taken: list[Message] = []
+        now = asyncio.get_running_loop().time()
+        for hint in changes.hints():
+            if self._free_at.get(hint.topic, 0.0) <= now:
+                self._free_at[hint.topic] = now + INTERVAL
+                taken += messages(self._channels[hint.topic], self._token, hint.ids or ())
+            else:
+                self._add(hint.topic, hint.ids or frozenset())
+        return taken
+
+    def post(self, changes: Changes) -> None:
+        """Send what has changed, soon."""
+        for hint in changes.hints():
+            self._add(hint.topic, hint.ids or frozenset())
+
+    async def close(self) -> None:
+        """Send what is still waiting."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._sending is not None:
+            await asyncio.wait([self._sending])
+        if self._waiting:
+            await self._flush()
+
+    def _add(self, topic: Topic, ids: frozenset[UUID]) -> None:
+        self._waiting.setdefault(topic, set()).update(ids)
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            at = max(loop.time(), self._free_at.get(topic, 0.0))
+            self._timer = loop.call_at(at, self._start)
+
+    def _start(self) -> None:
+        self._timer = None
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.get_running_loop().create_task(
+                self._flush(), name="taskq-notify"
+            )
+        else:
+            self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._start)
+
+    async def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        free_at = asyncio.get_running_loop().time() + INTERVAL
+        sent: list[Message] = []
+        for topic, ids in waiting.items():
+            self._free_at[topic] = free_at
+            sent += messages(self._channels[topic], self._token, ids)
+        try:
+            await self._send(sent)
+        except BackendError:
+            return

@@ -1,0 +1,308 @@
+"""The PostgreSQL backend: for production, on a database that you already run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from taskq.backends import (
+    Capabilities,
+    ClaimRequest,
+    Heartbeat,
+    Hint,
+    Promotion,
+    Renewal,
+    Topic,
+    Watch,
+)
+from taskq.backends.changes import Changes
+from taskq.backends.presence import ALIVE_WITHIN
+from taskq.backends.sql import (
+    postgres_statements,
+    postgres_writer,
+    reader,
+    rows,
+    statements,
+    writer,
+)
+from taskq.backends.sql.address import address_of
+from taskq.backends.sql.channels import TOKEN, Message
+from taskq.backends.sql.connections import Connections
+from taskq.backends.sql.driver import Records
+from taskq.backends.sql.facade import Facade
+from taskq.backends.sql.hints import Hints
+from taskq.backends.sql.postgres_failures import mapped
+from taskq.backends.sql.postgres_schema import look
+from taskq.lifecycle import Settlement, Transition
+from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.snapshot import (
+    ActivityInfo,
+    ActivityPage,
+    Bucket,
+    Filter,
+    Page,
+    Stats,
+    TimelineEntry,
+    UnservedType,
+    WorkerInfo,
+)
+
+T = TypeVar("T")
+
+CALLERS = 8
+"""Connections for call-sites at the most; the engine has its own, so that callers who wait for one
+never keep a lease from being renewed (bug:B162)."""
+ENGINE = 4
+
+
+class PostgresBackend:
+    """``taskq.backends.Store`` in a PostgreSQL database, shared by any number of hosts.
+
+    ``url`` is ``postgresql://…``, see ``address_of``; ``schema`` where the tables are, None for the
+    role's search path. The time is the database's. ``listen`` False: hints of other processes are
+    not heard, and everything is found by polling. A statement waits at most ``lock_timeout``
+    seconds for a lock, then raises BackendUnavailable. ``open`` raises SchemaError where the tables
+    are not those of this version: it never makes them. Raises ConfigurationError for a bad URL.
+
+    No session is in any state that matters, so that it works behind a pooler between transactions
+    (``?prepared_statement_cache_size=0``); with such a one ``listen`` is in vain.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str | None = None,
+        listen: bool = True,
+        lock_timeout: float = 3.0,
+    ) -> None:
+        self._address = address_of(url)
+        self._schema = schema
+        self._patience = f"{max(1, round(lock_timeout * 1000))}ms"
+        self._mapped = partial(mapped, self._address.location, lock_timeout=lock_timeout)
+        self._callers = Connections(self._address, limit=CALLERS, schema=schema)
+        self._engine = Connections(self._address, limit=ENGINE, schema=schema)
+        self._facade = Facade(self._address, schema=schema, lock_timeout=self._patience)
+        self._hints = Hints(
+            self._address, token=os.urandom(TOKEN // 2).hex(), listen=listen, send=self._send
+        )
+        self._opened = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It outlives processes, they share it, and it needs the storage loop."""
+        return Capabilities(durable=True, shared=True, resident=True)
+
+    @property
+    def location(self) -> str:
+        """The URL without password and options."""
+        return self._address.location
+
+    async def open(self) -> None:
+        """See ``Backend.open``. Raises SchemaError where ``taskq migrate`` is due."""
+        if self._opened:
+            return
+        try:
+            with self._mapped():
+                found = await self._callers.use(
+                    lambda session: look(session.raw, self.location, self._schema)
+                )
+        except BaseException:
+            await self._callers.close()
+            raise
+        for connections in (self._callers, self._engine):
+            connections.explicit |= found.isolation != "read committed"
+        self._hints.place(found.schema)
+        self._opened = True
+
+    async def close(self) -> None:
+        """See ``Backend.close``. Watches end, hints that wait are sent."""
+        self._opened = False
+        await self._hints.close()
+        with self._mapped():
+            await self._facade.close()
+            await self._callers.close()
+            await self._engine.close()
+
+    def after_fork(self) -> None:
+        """See ``Backend.after_fork``."""
+        self._opened = False
+        for each in (self._hints, self._facade, self._callers, self._engine):
+            each.forget()
+
+    # -- Backend --
+
+    async def submit(self, activities: Sequence[Activity[object]]) -> list[Receipt]:
+        """See ``Backend.submit``."""
+        if not activities:
+            return []
+        changes = Changes(ready=True)
+        with self._mapped():
+            receipts = await postgres_writer.submit(
+                self._callers,
+                activities,
+                self._hints.take(changes),
+                lock_timeout=self._patience,
+            )
+        self._hints.tell(changes)
+        return receipts
+
+    async def claim(self, request: ClaimRequest) -> list[Attempt]:
+        """See ``Backend.claim``."""
+        with self._mapped():
+            return await postgres_writer.claim(self._engine, request)
+
+    async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
+        """See ``Backend.settle``."""
+        if not transitions:
+            return []
+        expected = postgres_writer.expected(transitions)
+        with self._mapped():
+            settlements = await postgres_writer.settle(
+                self._engine, transitions, self._hints.take(expected)
+            )
+        changes = postgres_writer.applied(transitions, settlements)
+        self._hints.post(Changes(done=changes.done - expected.done))
+        self._hints.tell(changes)
+        return settlements
+
+    async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
+        """See ``Backend.hand_back``."""
+        if leases:
+            await self._write(
+                lambda connection, now: writer.hand_back(connection, now, worker, leases)
+            )
+
+    async def held(self, worker: UUID) -> list[Lease]:
+        """See ``Backend.held``."""
+        return [Lease(row["id"], row["claim"]) for row in await self._held(worker)]
+
+    async def heartbeat(self, beat: Heartbeat) -> Renewal:
+        """See ``Backend.heartbeat``."""
+        with self._mapped():
+            return await postgres_writer.heartbeat(self._engine, beat)
+
+    async def cancel_requests(self, worker: UUID) -> list[UUID]:
+        """See ``Backend.cancel_requests``."""
+        held = await self._held(worker)
+        return [row["id"] for row in held if row["cancel_requested_at"] is not None]
+
+    async def retire(self, worker: UUID) -> None:
+        """See ``Backend.retire``."""
+        with self._mapped():
+            await self._engine.fetch(statements.retire(), {"worker": worker})
+
+    async def expired(self, limit: int) -> list[Attempt]:
+        """See ``Backend.expired``."""
+        with self._mapped():
+            found = await self._engine.fetch(postgres_statements.expired(), {"limit": limit})
+        return [rows.attempt(row) for row in found]
+
+    async def promote(self, limit: int) -> Promotion:
+        """See ``Backend.promote``."""
+        with self._mapped():
+            promotion = await postgres_writer.promote(self._engine, limit)
+        changes = Changes(ready=promotion.moved > 0)
+        self._hints.post(changes)
+        self._hints.tell(changes)
+        return promotion
+
+    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
+        """See ``Backend.cancel``."""
+        return await self._write(lambda connection, now: writer.cancel(connection, now, ids))
+
+    async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
+        """See ``Backend.outcomes``."""
+        answers: dict[UUID, Ended | None] = dict.fromkeys(ids)
+        with self._mapped():
+            found = await self._callers.fetch(
+                postgres_statements.outcomes(), {"ids": list(answers)}
+            )
+        for id, status, result, error, kind in found:
+            if Status(status).terminal:
+                failure = rows.error_of(error, kind)
+                answers[id] = Ended(status=Status(status), result=result, error=failure)
+            else:
+                del answers[id]
+        return answers
+
+    async def watch(self, topics: Collection[Topic], listener: Callable[[Hint], None]) -> Watch:
+        """See ``Backend.watch``. It returns when the database has been told to send hints, or after
+        some seconds without."""
+        return await self._hints.watch(topics, listener)
+
+    # -- Operator --
+
+    async def retry(
+        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
+    ) -> Mapping[UUID, Status]:
+        """See ``Operator.retry``."""
+        return await self._write(
+            lambda connection, now: writer.retry(connection, now, ids, actor=actor, reason=reason)
+        )
+
+    # -- Inspector --
+
+    async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
+        """See ``Inspector.stats``."""
+        return await self._read(lambda connection, now: reader.stats(connection, now, queues, cap))
+
+    async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
+        """See ``Inspector.get``."""
+        return await self._read(lambda connection, _: reader.get(connection, ids))
+
+    async def timeline(self, id: UUID) -> list[TimelineEntry]:
+        """See ``Inspector.timeline``."""
+        return await self._read(lambda connection, _: reader.timeline(connection, id))
+
+    async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
+        """See ``Inspector.workers``."""
+        return await self._read(
+            lambda connection, now: reader.live_workers(connection, now, alive_within)
+        )
+
+    async def unserved(self, *, alive_within: float = ALIVE_WITHIN) -> list[UnservedType]:
+        """See ``Inspector.unserved``."""
+        return await self._read(
+            lambda connection, now: reader.unserved(connection, now, alive_within)
+        )
+
+    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
+        """See ``Inspector.series``."""
+        return await self._read(lambda connection, _: reader.series(connection, since, until))
+
+    # -- transactions --
+
+    async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
+        """Run ``function`` in a transaction; its hints follow the commit."""
+        with self._mapped():
+            answer, changes = await self._facade.write(function)
+        self._hints.post(changes)
+        self._hints.tell(changes)
+        return answer
+
+    async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
+        with self._mapped():
+            return await self._facade.read(function)
+
+    async def _held(self, worker: UUID) -> Records:
+        with self._mapped():
+            return await self._engine.fetch(statements.held(), {"worker": worker})
+
+    async def _send(self, messages: Sequence[Message]) -> None:
+        values = {
+            "channels": [each.channel for each in messages],
+            "payloads": [each.payload for each in messages],
+        }
+        with self._mapped():
+            await self._callers.fetch(postgres_statements.tell(), values)
+
+    async def list(self, filter: Filter, page: Page) -> ActivityPage:
+        """See ``Inspector.list``."""
+        return await self._read(lambda connection, _: reader.listed(connection, filter, page))

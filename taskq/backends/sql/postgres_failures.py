@@ -1,0 +1,127 @@
+"""What PostgreSQL's errors mean, said once, at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from taskq.backends.sql.driver import (
+    ClientConfigurationError,
+    DataError,
+    InterfaceError,
+    InternalClientError,
+    PostgresError,
+)
+from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError
+
+MIGRATE: Final = "run `taskq migrate` for this database (TASKQ_DATABASE_URL, or --database URL)"
+
+REPEATABLE: Final = frozenset({"40001", "40P01"})
+"""The transaction lost against another one, and nothing of it was done: begin again at once."""
+
+SPOILING: Final = frozenset({"25006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04"})
+"""The session is over, or its server has become one that only reads (bug:B67)."""
+
+_TABLES: Final = frozenset({"42P01", "42703", "3F000", "42704", "42883"})
+_POOLER: Final = frozenset({"26000", "42P05"})
+
+
+@contextmanager
+def mapped(location: str, *, lock_timeout: float) -> Generator[None]:
+    """Turn errors of the driver and SQLAlchemy into BackendErrors that say what to do.
+
+    ``location`` is named in the message; ``lock_timeout`` is in seconds. The cause is kept.
+    """
+    try:
+        yield
+    except (DBAPIError, PostgresError, InterfaceError, OSError) as error:
+        raise _meaning(location, lock_timeout, driver_error(error)) from error
+    except (InternalClientError, EOFError) as error:
+        raise BackendUnavailable(f"the connection to {location} broke: {error}") from error
+    except (UnicodeError, OverflowError) as error:
+        raise BackendError(f"a value cannot be stored in {location}: {error}") from error
+    except SQLAlchemyError as error:
+        raise BackendError(f"{location}: {error}") from error
+
+
+def driver_error(error: BaseException) -> BaseException:
+    """The driver's own error, out of SQLAlchemy's wrapping."""
+    if isinstance(error, DBAPIError) and isinstance(error.orig, BaseException):
+        return error.orig.__cause__ or error.orig
+    return error
+
+
+def sqlstate(error: BaseException) -> str | None:
+    """The five characters by which PostgreSQL names an error; None where it was not the server."""
+    state: str | None = getattr(driver_error(error), "sqlstate", None)
+    return state
+
+
+def spoils(error: BaseException) -> bool:
+    """Whether the connection on which this happened must not be used again."""
+    if isinstance(error, (DBAPIError, PostgresError)):
+        state = sqlstate(error) or ""
+        return state in SPOILING or state.startswith("08")
+    return not isinstance(error, (TaskQError, DataError, UnicodeError, OverflowError))
+
+
+def _meaning(location: str, lock_timeout: float, error: BaseException) -> BackendError:
+    text = str(error).partition("\n")[0] or type(error).__name__
+    state = sqlstate(error)
+    if state is None:
+        return _without_the_server(location, error, text)
+    if state in _TABLES:
+        return SchemaError(f"{location}: {text}; {MIGRATE}")
+    if state in _POOLER:
+        return BackendError(
+            f"{location}: {text}; behind a pooler add ?prepared_statement_cache_size=0 to the URL"
+        )
+    match state[:2]:
+        case "08" | "40" | "53" | "57" | "58":
+            return _unavailable(location, state, text)
+        case "25":
+            return BackendUnavailable(f"{location} cannot be written now: {text}")
+        case "55":
+            return BackendUnavailable(
+                f"database is locked: another connection holds rows of {location} longer than"
+                f" {lock_timeout:g} s; if this program has a transaction open, end it first"
+            )
+        case "28":
+            return BackendError(f"{location} refuses this user or password: {text}")
+        case "3D":
+            return BackendError(f"{location}: {text}; create it first (createdb)")
+        case "42" if state == "42501":
+            return BackendError(f"{location}: {text}; grant this user the rights it needs")
+        case "22" | "23":
+            return BackendError(f"a value cannot be stored in {location}: {text}")
+        case _ if "cached" in text:  # a migration happened meanwhile
+            return BackendUnavailable(f"{location}: {text}")
+        case _:
+            return BackendError(f"{location}: {text}")
+
+
+def _unavailable(location: str, state: str, text: str) -> BackendUnavailable:
+    match state:
+        case "53100":
+            return BackendUnavailable(f"the disk of {location} is full: {text}")
+        case "53300":
+            return BackendUnavailable(f"{location} takes no more connections: {text}")
+        case "57014":
+            return BackendUnavailable(f"{location} stopped a statement: {text}")
+        case _:
+            return BackendUnavailable(f"{location} is not available: {text}")
+
+
+def _without_the_server(location: str, error: BaseException, text: str) -> BackendError:
+    if isinstance(error, DataError):
+        return BackendError(f"a value cannot be stored in {location}: {text}")
+    if isinstance(error, ClientConfigurationError):
+        return BackendError(f"{location} cannot be connected to: {text}")
+    if isinstance(error, TimeoutError):
+        return BackendUnavailable(f"{location} did not answer in time")
+    if isinstance(error, OSError):
+        return BackendUnavailable(f"{location} cannot be reached: {text}")
+    return BackendUnavailable(f"the connection to {location} broke: {text}")

@@ -1,0 +1,77 @@
+"""What the statements of PostgreSQL are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    TIMESTAMP,
+    ColumnElement,
+    Double,
+    Interval,
+    Select,
+    TableValuedAlias,
+    Text,
+    Uuid,
+    bindparam,
+    column,
+    func,
+    literal_column,
+    select,
+    true,
+)
+from sqlalchemy.types import TypeEngine
+
+INSTANT = TIMESTAMP(timezone=True)
+SECONDS: TypeEngine[Any] = Double()
+NOW: ColumnElement[Any] = literal_column("now()", INSTANT)
+SECOND: ColumnElement[Any] = literal_column("interval '1 second'", Interval())
+
+
+def lasting() -> ColumnElement[bool]:
+    """Make the commit wait for the disk, whatever the role's default says (promise:G1)."""
+    setting = func.set_config(constant("synchronous_commit"), constant("on"), true())
+    return select(setting).scalar_subquery().is_not(None)
+
+
+def patient() -> ColumnElement[bool]:
+    """Wait for each lock no longer than ``lock_timeout``, a text like ``3000ms``."""
+    timeout = bindparam("lock_timeout", type_=Text())
+    setting = func.set_config(constant("lock_timeout"), timeout, true())
+    return select(setting).scalar_subquery().is_not(None)
+
+
+def telling() -> ColumnElement[bool]:
+    """Send ``payloads`` to ``channels``, one to one, with the commit."""
+    hints = spread("hints", {"channels": Text(), "payloads": Text()}, hidden=False)
+    sent = func.count(func.pg_notify(hints.c.channels, hints.c.payloads))
+    return select(sent).select_from(hints).scalar_subquery().is_not(None)
+
+
+def spread(
+    name: str, columns: Mapping[str, TypeEngine[Any]], *, hidden: bool = True
+) -> TableValuedAlias:
+    """Arrays, bound by their column's name (behind that of ``name`` for buckets), as rows.
+
+    ``hidden``: the planner cannot count them.
+    """
+    prefix = f"{name}_" if name == "bucket" else ""
+    arrays: list[ColumnElement[Any]] = [
+        bindparam(f"{prefix}{each}", type_=ARRAY(kind)) for each, kind in columns.items()
+    ]
+    if hidden:
+        arrays = [select(array).scalar_subquery() for array in arrays]
+    typed = [column(each, kind) for each, kind in columns.items()]
+    return func.unnest(*arrays).table_valued(*typed, name=name).render_derived(name=name)
+
+
+def array_of(found: Select[Any]) -> ColumnElement[Any]:
+    """The ids that a query finds, as an array: found first, then looked up."""
+    return func.array(found.scalar_subquery(), type_=ARRAY(Uuid()))
+
+
+def constant(value: str) -> ColumnElement[str]:
+    """A constant, spelled out: fewer values to send."""
+    return literal_column(f"'{value}'", Text())

@@ -1,0 +1,467 @@
+"""The statements of PostgreSQL that ``statements`` has for SQLite: each is one whole transaction.
+
+Values come as arrays and are spread by ``unnest``. An array hides behind a subselect where rows are
+joined to it: then the planner guesses ten of them, walks them and finds each row by its id, while
+an array that it could count makes it read a small table whole. Rows are locked in the order of
+their ids. What a statement does besides (its commit must reach the disk, hints go out with it) is
+in a condition of the outermost part, which is evaluated first; what nothing refers to is never run.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import (
+    ARRAY,
+    CTE,
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Double,
+    Executable,
+    Integer,
+    LargeBinary,
+    Select,
+    SmallInteger,
+    Subquery,
+    Text,
+    Uuid,
+    any_,
+    bindparam,
+    case,
+    delete,
+    desc,
+    exists,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy.dialects.postgresql import Insert, insert
+from sqlalchemy.types import TypeEngine
+
+from taskq.backends.instants import LAST
+from taskq.backends.sql.postgres_parts import (
+    INSTANT,
+    NOW,
+    SECOND,
+    SECONDS,
+    array_of,
+    constant,
+    lasting,
+    patient,
+    spread,
+    telling,
+)
+from taskq.backends.sql.statements import ATTEMPT, ClaimShape, unindexed
+from taskq.backends.sql.tables import activities, events, keys, spelled
+from taskq.model import Status
+
+_activity = activities.c
+_pending = _activity.status == spelled(Status.PENDING)
+_processing = _activity.status == spelled(Status.PROCESSING)
+_waiting = _activity.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)])
+
+_last: ColumnElement[Any] = literal_column(f"'{LAST.isoformat()}'", INSTANT)
+_ids = bindparam("ids", type_=ARRAY(Uuid()))
+
+GIVEN: Final[dict[str, TypeEngine[Any]]] = {
+    "id": Uuid(),
+    "queue": Text(),
+    "type": Text(),
+    "priority": SmallInteger(),
+    "payload": Text(),
+    "max_retries": Integer(),
+    "max_crashes": Integer(),
+    "timeout_ms": BigInteger(),
+    "policy": Text(),
+    "metadata": Text(),
+    "tags": Text(),
+    "source": Text(),
+    "correlation_id": Text(),
+    "user_id": Text(),
+    "idempotency_key": Text(),
+    "isolate": Boolean(),
+    "parent_id": Uuid(),
+    "root_id": Uuid(),
+    "origin_id": Uuid(),
+    "depth": Integer(),
+}
+"""The columns of an activity that its caller gives, all but the times."""
+
+OUTCOME: Final[dict[str, TypeEngine[Any]]] = {
+    "id": Uuid(),
+    "worker": Uuid(),
+    "claim": BigInteger(),
+    "status": Text(),
+    "retry_count": Integer(),
+    "crash_count": Integer(),
+    "isolate": Boolean(),
+    "delay": Double(),
+    "result": Text(),
+    "error": Text(),
+    "error_kind": Text(),
+    "only_if_expired": Boolean(),
+    "cancelled": Text(),
+    "note": Text(),
+    "attempt": Integer(),
+    "detail": Text(),
+}
+"""A transition. ``cancelled`` is the error instead where a cancel was accepted; NULL: none is."""
+
+_KEY: Final[dict[str, TypeEngine[Any]]] = {
+    "hash": LargeBinary(),
+    "queue": Text(),
+    "type": Text(),
+    "activity_id": Uuid(),
+    "digest": LargeBinary(),
+}
+
+
+@cache
+def tell() -> Executable:
+    """Send hints and nothing else."""
+    return select(telling())
+
+
+# -- submit --
+
+
+@cache
+def submit() -> Executable:
+    """Insert the given activities; those whose id is there already are left as they are.
+
+    The columns of ``GIVEN`` as arrays, ``run_at`` and ``delay`` (seconds). Answers how many.
+    """
+    stored = _insert_activities().returning(_activity.id).cte("stored")
+    return select(func.count()).select_from(stored).where(patient(), lasting(), telling())
+
+
+@cache
+def insert_activities() -> Executable:
+    """The same inside of a longer transaction."""
+    stored = _insert_activities().returning(_activity.id).cte("stored")
+    return select(func.count()).select_from(stored).where(telling())
+
+
+@cache
+def submit_keyed() -> Executable:
+    """The same for one activity with a key, if the key is free: answers 0, with nothing done, else.
+
+    ``hash`` and ``digest`` besides.
+    """
+    key = insert(keys).from_select(
+        ["hash", "queue", "type", "activity_id", "digest", "created_at"],
+        select(
+            bindparam("hash", type_=LargeBinary()),
+            bindparam("key_queue", type_=Text()),
+            bindparam("key_type", type_=Text()),
+            bindparam("key_id", type_=Uuid()),
+            bindparam("digest", type_=LargeBinary()),
+            NOW,
+        ),
+    )
+    taken = key.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash).cte("taken")
+    stored = _insert_activities(exists().select_from(taken)).returning(_activity.id).cte("stored")
+    free = select(func.count()).select_from(taken).where(patient(), lasting(), telling())
+    return free.add_cte(stored)
+
+
+def _insert_activities(*conditions: ColumnElement[bool]) -> Insert:
+    given = spread("given", {**GIVEN, "run_at": INSTANT, "delay": Double()}, hidden=False)
+    later = func.least(NOW + given.c.delay * SECOND, _last)
+    delayed = case((given.c.delay.is_(None), NOW), else_=later)
+    ready_at = func.coalesce(given.c.run_at, delayed)
+    status = case((ready_at > NOW, spelled(Status.SCHEDULED)), else_=spelled(Status.PENDING))
+    values: dict[str, ColumnElement[Any]] = {name: given.c[name] for name in GIVEN}
+    values |= {"status": status, "created_at": NOW, "ready_at": ready_at}
+    rows = select(*(value.label(name) for name, value in values.items())).where(*conditions)
+    return (
+        insert(activities)
+        .from_select(list(values), rows)
+        .on_conflict_do_nothing(index_elements=["id"])
+    )
+
+
+@cache
+def take_keys() -> Executable:
+    """Insert the given keys, in their order, where they are free; answers which were.
+
+    Waits for whoever is just inserting the same one.
+    """
+    key = spread("key", _KEY, hidden=False)
+    names = [*(each.name for each in key.c), "created_at"]
+    taken = insert(keys).from_select(names, select(*key.c, NOW).order_by(key.c.hash))
+    return taken.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash)
+
+
+@cache
+def lock_keys() -> Executable:
+    """Keep the keys among ``hashes`` still, in order; answers which are there."""
+    held = select(keys.c.hash).where(keys.c.hash == any_(_hashes()))
+    return held.order_by(keys.c.hash).with_for_update()
+
+
+@cache
+def key_holders() -> Executable:
+    """The keys among ``hashes`` that are held: not expired, their activity still there.
+
+    A statement of its own after ``lock_keys``: it sees what was committed until then.
+    """
+    payload = case((keys.c.digest.is_(None), _activity.payload))
+    return (
+        select(keys.c.hash, keys.c.digest, _activity.id, _activity.status, payload)
+        .join_from(keys, activities, keys.c.activity_id == _activity.id)
+        .where(keys.c.hash == any_(_hashes()))
+        .where(or_(keys.c.expires_at.is_(None), keys.c.expires_at > NOW))
+    )
+
+
+@cache
+def point_keys() -> Executable:
+    """Point the given keys, which are kept still, at other activities."""
+    key = spread("key", {name: _KEY[name] for name in ("hash", "activity_id", "digest")})
+    return (
+        update(keys)
+        .where(keys.c.hash == key.c.hash)
+        .values(
+            activity_id=key.c.activity_id,
+            digest=key.c.digest,
+            created_at=NOW,
+            expires_at=null(),
+        )
+    )
+
+
+@cache
+def free_keys() -> Executable:
+    """Take back keys that were inserted in vain."""
+    return delete(keys).where(keys.c.hash == any_(_hashes()))
+
+
+@cache
+def existing() -> Executable:
+    """Which of ``ids`` are there."""
+    return select(_activity.id).where(_activity.id == any_(_ids))
+
+
+@cache
+def begin() -> Executable:
+    """What the first statement of a longer transaction sets for it; answers its instant."""
+    return select(NOW).where(lasting(), patient())
+
+
+def _hashes() -> ColumnElement[Any]:
+    return bindparam("hashes", type_=ARRAY(LargeBinary()))
+
+
+# -- claim --
+
+
+@cache
+def claim(shape: ClaimShape) -> Executable:
+    """Give up to ``limit`` rows to ``holder`` for ``lease`` seconds; answers them in no order.
+
+    One place is walked in order over what others hold locked. Several places are merged first,
+    ``window`` of them, without a lock; of these up to ``limit`` that nobody holds are taken.
+    """
+    if shape.queues + shape.types == 1:
+        return _claimed(_locked(_ready(0, shape.types == 1)))
+    return _claimed(_free_of(select(_first(shape).c.id)))
+
+
+@cache
+def claim_served(queues: int) -> Executable:
+    """The same from the first ``window`` rows of whole queues, where their type is of ``types``."""
+    first = _first(ClaimShape(queues, 0))
+    types = bindparam("types", type_=ARRAY(Text()))
+    return _claimed(_free_of(select(first.c.id).where(first.c.type == any_(types))))
+
+
+def _ready(number: int, typed: bool) -> Select[*tuple[Any, ...]]:
+    """The rows of one place, in claim order, from the index that has them so."""
+    ready = select(_activity.id, _activity.priority, _activity.ready_at, _activity.type).where(
+        _pending,
+        _activity.queue == bindparam(f"queue_{number}"),
+        _activity.isolate == bindparam("alone"),
+    )
+    if typed:
+        ready = ready.where(_activity.type == bindparam(f"type_{number}"))
+    return ready.order_by(_activity.priority.desc(), _activity.ready_at, _activity.id)
+
+
+def _first(shape: ClaimShape) -> Subquery:
+    """The first ``window`` rows of all places.
+
+    Each place is ordered and limited by itself: only then are they merged as they come, and not
+    read to their ends and sorted.
+    """
+    window: ColumnElement[int] = bindparam("window", type_=Integer())
+    count = shape.queues + shape.types
+    terms = [_ready(number, number >= shape.queues).limit(window) for number in range(count)]
+    if count == 1:
+        return terms[0].subquery("chosen")
+    merged = union_all(*terms).order_by(desc("priority"), "ready_at", "id")
+    return merged.limit(window).subquery("chosen")
+
+
+def _free_of(chosen: Select[Any]) -> Select[Any]:
+    """Of the chosen ids, those that are still pending and that nobody holds locked, in order."""
+    pending = unindexed(_activity.status) == spelled(Status.PENDING)
+    free = select(_activity.id).where(_activity.id == any_(array_of(chosen)), pending)
+    return _locked(free.order_by(_activity.priority.desc(), _activity.ready_at, _activity.id))
+
+
+def _locked(found: Select[*tuple[Any, ...]]) -> Select[Any]:
+    limited = found.limit(bindparam("limit")).with_only_columns(_activity.id)
+    return limited.with_for_update(skip_locked=True)
+
+
+def _claimed(locked: Select[Any]) -> Executable:
+    return (
+        update(activities)
+        .where(_activity.id == any_(array_of(locked)), lasting())
+        .values(
+            status=spelled(Status.PROCESSING),
+            claim=_activity.claim + literal_column("1"),
+            worker=bindparam("holder"),
+            started_at=NOW,
+            lease_until=NOW + bindparam("lease", type_=SECONDS) * SECOND,
+        )
+        .returning(*ATTEMPT)
+    )
+
+
+@cache
+def any_candidate(shape: ClaimShape) -> Executable:
+    """Whether any of the places has a row to claim, locked or not."""
+    return select(_first(shape).c.id).limit(literal_column("1"))
+
+
+# -- settle --
+
+
+@cache
+def settle() -> Executable:
+    """Apply transitions, the columns of ``OUTCOME``; each id once.
+
+    Answers for each row that is there: id, whether it was applied, status, worker and claim
+    before, whether it was cancelled instead.
+    """
+    given = spread("given", OUTCOME)
+    ended = or_(given.c.only_if_expired.is_(False), _activity.lease_until < NOW)
+    holds = _processing & (_activity.worker == given.c.worker) & (_activity.claim == given.c.claim)
+    held = (
+        select(
+            *given.c,
+            func.coalesce(holds & ended, literal_column("false", Boolean())).label("applies"),
+            (given.c.cancelled.is_not(None) & _activity.cancel_requested_at.is_not(None)).label(
+                "instead"
+            ),
+            _activity.status.label("status_before"),
+            _activity.worker.label("worker_before"),
+            _activity.claim.label("claim_before"),
+        )
+        .join_from(given, activities, _activity.id == given.c.id)
+        .order_by(given.c.id)
+        .with_for_update(of=activities)
+        .cte("held")
+    )
+    before = (held.c.status_before, held.c.worker_before, held.c.claim_before)
+    answer = select(held.c.id, held.c.applies, *before, held.c.instead).where(lasting(), telling())
+    return answer.add_cte(_settled(held).cte("settled"), _noted(held).cte("noted"))
+
+
+def _settled(held: CTE) -> Any:
+    new = held.c
+    status = case((new.instead, spelled(Status.CANCELLED)), else_=new.status)
+    ends = or_(new.instead, new.cancelled.is_(None))
+    ready_at = func.least(NOW + new.delay * SECOND, _last)
+    stays = or_(new.instead, new.delay.is_(None))
+    kind = case((new.instead, constant("cancelled")), else_=new.error_kind)
+    return (
+        update(activities)
+        .where(_activity.id == new.id, new.applies)
+        .values(
+            status=status,
+            worker=case((new.only_if_expired, null()), else_=new.worker),
+            retry_count=new.retry_count,
+            crash_count=new.crash_count,
+            isolate=new.isolate,
+            ready_at=case((stays, _activity.ready_at), else_=ready_at),
+            finished_at=case((ends, NOW)),
+            result=case((new.instead, null()), else_=new.result),
+            error=case((new.instead, new.cancelled), else_=new.error),
+            error_kind=kind,
+            lease_until=null(),
+            cancel_requested_at=null(),
+        )
+        .returning(_activity.id)
+    )
+
+
+def _noted(held: CTE) -> Any:
+    new = held.c
+    values: dict[str, ColumnElement[Any]] = {
+        "activity_id": new.id,
+        "at": NOW,
+        "kind": new.note,
+        "attempt": new.attempt,
+        "claim": new.claim,
+        "worker": new.worker,
+        "detail": new.detail,
+    }
+    noted = select(*values.values()).where(new.applies, new.note.is_not(None))
+    return insert(events).from_select(list(values), noted).returning(events.c.id)
+
+
+# -- leases --
+
+
+@cache
+def expired() -> Executable:
+    """Up to ``limit`` processing rows whose lease has ended, longest ago first."""
+    return (
+        select(*ATTEMPT)
+        .where(_processing, _activity.lease_until < NOW)
+        .order_by(_activity.lease_until, _activity.id)
+        .limit(bindparam("limit"))
+    )
+
+
+# -- promote, look --
+
+
+@cache
+def promote() -> Executable:
+    """Move up to ``limit`` due rows to pending, in order of their due time.
+
+    Answers how many, and the seconds until the next one is due.
+    """
+    order = (_activity.ready_at, _activity.id)
+    due = select(_activity.id).where(_waiting, _activity.ready_at <= NOW).order_by(*order)
+    locked = due.limit(bindparam("limit")).with_for_update(skip_locked=True)
+    moved = (
+        update(activities)
+        .where(_activity.id == any_(array_of(locked)))
+        .values(status=spelled(Status.PENDING))
+        .returning(_activity.id)
+        .cte("moved")
+    )
+    count = select(func.count()).select_from(moved).scalar_subquery()
+    ahead = func.extract("epoch", _activity.ready_at - NOW).cast(Double)
+    following = (
+        select(ahead).where(_waiting).order_by(*order).offset(count).limit(literal_column("1"))
+    )
+    return select(count, following.scalar_subquery()).where(lasting())
+
+
+@cache
+def outcomes() -> Executable:
+    """The states of ``ids``, and how those that ended did."""
+    ended = (_activity.result, _activity.error, _activity.error_kind)
+    return select(_activity.id, _activity.status, *ended).where(_activity.id == any_(_ids))

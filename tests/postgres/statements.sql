@@ -1,0 +1,240 @@
+-- tell
+SELECT (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_1
+FROM unnest($1::TEXT[], $2::TEXT[]) AS hints(channels, payloads)) IS NOT NULL AS anon_1;
+
+-- submit
+WITH stored AS
+(INSERT INTO taskq_activities (id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, status, created_at, ready_at) SELECT given.id AS id, given.queue AS queue, given.type AS type, given.priority AS priority, given.payload AS payload, given.max_retries AS max_retries, given.max_crashes AS max_crashes, given.timeout_ms AS timeout_ms, given.policy AS policy, given.metadata AS metadata, given.tags AS tags, given.source AS source, given.correlation_id AS correlation_id, given.user_id AS user_id, given.idempotency_key AS idempotency_key, given.isolate AS isolate, given.parent_id AS parent_id, given.root_id AS root_id, given.origin_id AS origin_id, given.depth AS depth, CASE WHEN (coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN now() ELSE least(now() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) > now()) THEN 'scheduled' ELSE 'pending' END AS status, now() AS created_at, coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN now() ELSE least(now() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS ready_at
+FROM unnest($1::UUID[], $2::TEXT[], $3::TEXT[], $4::SMALLINT[], $5::TEXT[], $6::INTEGER[], $7::INTEGER[], $8::BIGINT[], $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $13::TEXT[], $14::TEXT[], $15::TEXT[], $16::BOOLEAN[], $17::UUID[], $18::UUID[], $19::UUID[], $20::INTEGER[], $21::TIMESTAMP WITH TIME ZONE[], $22::DOUBLE PRECISION[]) AS given(id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, run_at, delay) ON CONFLICT (id) DO NOTHING RETURNING taskq_activities.id)
+ SELECT count(*) AS count_1
+FROM stored
+WHERE (SELECT set_config('lock_timeout', $23::VARCHAR, true) AS set_config_1) IS NOT NULL AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_2) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_2
+FROM unnest($24::TEXT[], $25::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
+
+-- insert_activities
+WITH stored AS
+(INSERT INTO taskq_activities (id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, status, created_at, ready_at) SELECT given.id AS id, given.queue AS queue, given.type AS type, given.priority AS priority, given.payload AS payload, given.max_retries AS max_retries, given.max_crashes AS max_crashes, given.timeout_ms AS timeout_ms, given.policy AS policy, given.metadata AS metadata, given.tags AS tags, given.source AS source, given.correlation_id AS correlation_id, given.user_id AS user_id, given.idempotency_key AS idempotency_key, given.isolate AS isolate, given.parent_id AS parent_id, given.root_id AS root_id, given.origin_id AS origin_id, given.depth AS depth, CASE WHEN (coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN now() ELSE least(now() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) > now()) THEN 'scheduled' ELSE 'pending' END AS status, now() AS created_at, coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN now() ELSE least(now() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS ready_at
+FROM unnest($1::UUID[], $2::TEXT[], $3::TEXT[], $4::SMALLINT[], $5::TEXT[], $6::INTEGER[], $7::INTEGER[], $8::BIGINT[], $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $13::TEXT[], $14::TEXT[], $15::TEXT[], $16::BOOLEAN[], $17::UUID[], $18::UUID[], $19::UUID[], $20::INTEGER[], $21::TIMESTAMP WITH TIME ZONE[], $22::DOUBLE PRECISION[]) AS given(id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, run_at, delay) ON CONFLICT (id) DO NOTHING RETURNING taskq_activities.id)
+ SELECT count(*) AS count_1
+FROM stored
+WHERE (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_2
+FROM unnest($23::TEXT[], $24::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
+
+-- submit_keyed
+WITH taken AS
+(INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at) SELECT $23::BYTEA AS anon_1, $24::VARCHAR AS anon_2, $25::VARCHAR AS anon_3, $26::UUID AS anon_4, $27::BYTEA AS anon_5, now() ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash),
+stored AS
+(INSERT INTO taskq_activities (id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, status, created_at, ready_at) SELECT given.id AS id, given.queue AS queue, given.type AS type, given.priority AS priority, given.payload AS payload, given.max_retries AS max_retries, given.max_crashes AS max_crashes, given.timeout_ms AS timeout_ms, given.policy AS policy, given.metadata AS metadata, given.tags AS tags, given.source AS source, given.correlation_id AS correlation_id, given.user_id AS user_id, given.idempotency_key AS idempotency_key, given.isolate AS isolate, given.parent_id AS parent_id, given.root_id AS root_id, given.origin_id AS origin_id, given.depth AS depth, CASE WHEN (coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN now() ELSE least(now() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) > now()) THEN 'scheduled' ELSE 'pending' END AS status, now() AS created_at, coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN now() ELSE least(now() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS ready_at
+FROM unnest($1::UUID[], $2::TEXT[], $3::TEXT[], $4::SMALLINT[], $5::TEXT[], $6::INTEGER[], $7::INTEGER[], $8::BIGINT[], $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $13::TEXT[], $14::TEXT[], $15::TEXT[], $16::BOOLEAN[], $17::UUID[], $18::UUID[], $19::UUID[], $20::INTEGER[], $21::TIMESTAMP WITH TIME ZONE[], $22::DOUBLE PRECISION[]) AS given(id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, run_at, delay)
+WHERE EXISTS (SELECT *
+FROM taken) ON CONFLICT (id) DO NOTHING RETURNING taskq_activities.id)
+ SELECT count(*) AS count_1
+FROM taken
+WHERE (SELECT set_config('lock_timeout', $28::VARCHAR, true) AS set_config_1) IS NOT NULL AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_2) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_2
+FROM unnest($29::TEXT[], $30::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
+
+-- take_keys
+INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at) SELECT key.hash, key.queue, key.type, key.activity_id, key.digest, now()
+FROM unnest($1::BYTEA[], $2::TEXT[], $3::TEXT[], $4::UUID[], $5::BYTEA[]) AS key(hash, queue, type, activity_id, digest) ORDER BY key.hash ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash;
+
+-- lock_keys
+SELECT taskq_keys.hash
+FROM taskq_keys
+WHERE taskq_keys.hash = ANY ($1::BYTEA[]) ORDER BY taskq_keys.hash FOR UPDATE;
+
+-- key_holders
+SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS anon_1
+FROM taskq_keys JOIN taskq_activities ON taskq_keys.activity_id = taskq_activities.id
+WHERE taskq_keys.hash = ANY ($1::BYTEA[]) AND (taskq_keys.expires_at IS NULL OR taskq_keys.expires_at > now());
+
+-- point_keys
+UPDATE taskq_keys SET activity_id=key.activity_id, digest=key.digest, created_at=now(), expires_at=NULL FROM unnest((SELECT $1::BYTEA[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BYTEA[] AS anon_3)) AS key(hash, activity_id, digest) WHERE taskq_keys.hash = key.hash;
+
+-- free_keys
+DELETE FROM taskq_keys WHERE taskq_keys.hash = ANY ($1::BYTEA[]);
+
+-- existing
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id = ANY ($1::UUID[]);
+
+-- begin
+SELECT now()
+WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL AND (SELECT set_config('lock_timeout', $1::VARCHAR, true) AS set_config_2) IS NOT NULL;
+
+-- settle
+WITH held AS
+(SELECT given.id AS id, given.worker AS worker, given.claim AS claim, given.status AS status, given.retry_count AS retry_count, given.crash_count AS crash_count, given.isolate AS isolate, given.delay AS delay, given.result AS result, given.error AS error, given.error_kind AS error_kind, given.only_if_expired AS only_if_expired, given.cancelled AS cancelled, given.note AS note, given.attempt AS attempt, given.detail AS detail, coalesce(taskq_activities.status = 'processing' AND taskq_activities.worker = given.worker AND taskq_activities.claim = given.claim AND (given.only_if_expired IS false OR taskq_activities.lease_until < now()), false) AS applies, given.cancelled IS NOT NULL AND taskq_activities.cancel_requested_at IS NOT NULL AS instead, taskq_activities.status AS status_before, taskq_activities.worker AS worker_before, taskq_activities.claim AS claim_before
+FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BIGINT[] AS anon_3), (SELECT $4::TEXT[] AS anon_4), (SELECT $5::INTEGER[] AS anon_5), (SELECT $6::INTEGER[] AS anon_6), (SELECT $7::BOOLEAN[] AS anon_7), (SELECT $8::DOUBLE PRECISION[] AS anon_8), (SELECT $9::TEXT[] AS anon_9), (SELECT $10::TEXT[] AS anon_10), (SELECT $11::TEXT[] AS anon_11), (SELECT $12::BOOLEAN[] AS anon_12), (SELECT $13::TEXT[] AS anon_13), (SELECT $14::TEXT[] AS anon_14), (SELECT $15::INTEGER[] AS anon_15), (SELECT $16::TEXT[] AS anon_16)) AS given(id, worker, claim, status, retry_count, crash_count, isolate, delay, result, error, error_kind, only_if_expired, cancelled, note, attempt, detail) JOIN taskq_activities ON taskq_activities.id = given.id ORDER BY given.id FOR UPDATE OF taskq_activities),
+settled AS
+(UPDATE taskq_activities SET status=CASE WHEN held.instead THEN 'cancelled' ELSE held.status END, result=CASE WHEN held.instead THEN NULL ELSE held.result END, error=CASE WHEN held.instead THEN held.cancelled ELSE held.error END, error_kind=CASE WHEN held.instead THEN 'cancelled' ELSE held.error_kind END, retry_count=held.retry_count, crash_count=held.crash_count, worker=CASE WHEN held.only_if_expired THEN NULL ELSE held.worker END, lease_until=NULL, isolate=held.isolate, cancel_requested_at=NULL, ready_at=CASE WHEN (held.instead OR held.delay IS NULL) THEN taskq_activities.ready_at ELSE least(now() + held.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END, finished_at=CASE WHEN (held.instead OR held.cancelled IS NULL) THEN now() END FROM held WHERE taskq_activities.id = held.id AND held.applies RETURNING taskq_activities.id),
+noted AS
+(INSERT INTO taskq_events (activity_id, at, kind, attempt, claim, worker, detail) SELECT held.id AS id, now(), held.note AS note, held.attempt AS attempt, held.claim AS claim, held.worker AS worker, held.detail AS detail
+FROM held
+WHERE held.applies AND held.note IS NOT NULL RETURNING taskq_events.id)
+ SELECT held.id, held.applies, held.status_before, held.worker_before, held.claim_before, held.instead
+FROM held
+WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_1
+FROM unnest($17::TEXT[], $18::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
+
+-- expired
+SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate
+FROM taskq_activities
+WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < now() ORDER BY taskq_activities.lease_until, taskq_activities.id
+ LIMIT $1;
+
+-- promote
+WITH moved AS
+(UPDATE taskq_activities SET status='pending' WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.ready_at <= now() ORDER BY taskq_activities.ready_at, taskq_activities.id
+ LIMIT $1 FOR UPDATE SKIP LOCKED))) RETURNING taskq_activities.id)
+ SELECT (SELECT count(*) AS count_1
+FROM moved) AS anon_1, (SELECT CAST(EXTRACT(epoch FROM taskq_activities.ready_at - now()) AS DOUBLE PRECISION) AS anon_3
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.ready_at, taskq_activities.id
+ LIMIT 1 OFFSET (SELECT count(*) AS count_1
+FROM moved)) AS anon_2
+WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
+
+-- outcomes
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.result, taskq_activities.error, taskq_activities.error_kind
+FROM taskq_activities
+WHERE taskq_activities.id = ANY ($1::UUID[]);
+
+-- heartbeat
+WITH held AS
+(SELECT taskq_activities.id AS id, taskq_activities.cancel_requested_at IS NOT NULL AS cancelled
+FROM unnest((SELECT $2::UUID[] AS anon_1), (SELECT $3::BIGINT[] AS anon_2)) AS given(id, claim) JOIN taskq_activities ON taskq_activities.id = given.id
+WHERE (taskq_activities.status || '') = 'processing' AND taskq_activities.worker = $4::UUID AND taskq_activities.claim = given.claim ORDER BY given.id FOR UPDATE OF taskq_activities),
+renewed AS
+(UPDATE taskq_activities SET lease_until=(now() + $1::FLOAT * interval '1 second') FROM held WHERE taskq_activities.id = held.id RETURNING taskq_activities.id),
+fresh AS
+(INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES ($12::UUID, $13::VARCHAR, $14::VARCHAR, $15::BIGINT, $16::VARCHAR, $17::VARCHAR, $18::INTEGER, $19::INTEGER, $20::INTEGER, $21::VARCHAR, $22::VARCHAR, $23::VARCHAR, $24::TIMESTAMP WITH TIME ZONE, now(), $25::BIGINT, $26::VARCHAR) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail WHERE taskq_workers.beat < excluded.beat RETURNING taskq_workers.id),
+counted AS
+(INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) SELECT bucket.minute AS minute, bucket.queue AS queue, bucket.type AS type, bucket.outcome AS outcome, bucket.count AS count, bucket.waits AS waits, bucket.runs AS runs
+FROM unnest($5::TIMESTAMP WITH TIME ZONE[], $6::TEXT[], $7::TEXT[], $8::TEXT[], $9::BIGINT[], $10::TEXT[], $11::TEXT[]) AS bucket(minute, queue, type, outcome, count, waits, runs)
+WHERE EXISTS (SELECT *
+FROM fresh) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = (taskq_rollup.count + excluded.count), waits = CASE WHEN ((taskq_rollup.waits ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.waits, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.waits, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_3
+FROM unnest(string_to_array(btrim(taskq_rollup.waits, '[]'), ','), string_to_array(btrim(excluded.waits, '[]'), ',')) WITH ORDINALITY AS "both"(a, b, place)) ELSE excluded.waits END, runs = CASE WHEN ((taskq_rollup.runs ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.runs, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.runs, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_4
+FROM unnest(string_to_array(btrim(taskq_rollup.runs, '[]'), ','), string_to_array(btrim(excluded.runs, '[]'), ',')) WITH ORDINALITY AS "both"(a, b, place)) ELSE excluded.runs END RETURNING taskq_rollup.count)
+ SELECT held.id, held.cancelled
+FROM held
+WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL UNION ALL SELECT NULL::uuid, false
+FROM fresh;
+
+-- see_worker
+UPDATE taskq_workers SET seen_at=now() WHERE taskq_workers.id = $1::UUID;
+
+-- forget_workers
+DELETE FROM taskq_workers WHERE taskq_workers.id IN (SELECT taskq_workers.id
+FROM taskq_workers
+WHERE taskq_workers.seen_at < now() - $1::FLOAT * interval '1 second' ORDER BY taskq_workers.id FOR UPDATE SKIP LOCKED) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
+
+-- held
+SELECT taskq_activities.id, taskq_activities.claim, taskq_activities.cancel_requested_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'processing' AND taskq_activities.worker = $1::UUID;
+
+-- retire
+DELETE FROM taskq_workers WHERE taskq_workers.id = $1::UUID;
+
+-- waiting_types
+WITH RECURSIVE steps(type) AS
+(SELECT (SELECT min(taskq_activities.type) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR) AS type UNION ALL SELECT (SELECT min(taskq_activities.type) AS min_2
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type > steps.type) AS anon_1
+FROM steps
+WHERE steps.type IS NOT NULL)
+ SELECT steps.type
+FROM steps
+WHERE steps.type IS NOT NULL;
+
+-- claim (one queue)
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- any_candidate (one queue)
+SELECT chosen.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $3::INTEGER) AS chosen
+ LIMIT 1;
+
+-- claim (one type)
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = $5::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- any_candidate (one type)
+SELECT chosen.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN AND taskq_activities.type = $3::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $4::INTEGER) AS chosen
+ LIMIT 1;
+
+-- claim (two queues, and two types of others)
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id = ANY (array((SELECT chosen.id
+FROM ((SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $6::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = $8::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $9::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = $10::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) ORDER BY priority DESC, ready_at, id
+ LIMIT $5::INTEGER) AS chosen))) AND (taskq_activities.status || '') = 'pending' ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $11 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- any_candidate (two queues, and two types of others)
+SELECT chosen.id
+FROM ((SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $3::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $3::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $5::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN AND taskq_activities.type = $6::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $3::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN AND taskq_activities.type = $8::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $3::INTEGER) ORDER BY priority DESC, ready_at, id
+ LIMIT $3::INTEGER) AS chosen
+ LIMIT 1;
+
+-- claim_served
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id = ANY (array((SELECT chosen.id
+FROM ((SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $6::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) ORDER BY priority DESC, ready_at, id
+ LIMIT $5::INTEGER) AS chosen
+WHERE chosen.type = ANY ($7::TEXT[])))) AND (taskq_activities.status || '') = 'pending' ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $8 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- listed by tag
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE CASE WHEN (taskq_activities.tags ~* $1::VARCHAR) THEN (CAST(taskq_activities.tags AS JSON) ->> $2::VARCHAR) = $3::VARCHAR ELSE $4::BOOLEAN END ORDER BY taskq_activities.id DESC
+ LIMIT $5::INTEGER;

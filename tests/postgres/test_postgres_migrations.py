@@ -1,0 +1,220 @@
+"""The migrations on PostgreSQL: made once, whoever comes; up, down, up; and what open() says."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from click.testing import CliRunner
+from sqlalchemy import Connection
+
+from taskq import migrations
+from taskq.backends.sql import PostgresBackend
+from taskq.backends.sql.migrating import on_database
+from taskq.backends.sql.tables import BUSY, metadata
+from taskq.bridge import ResidentBridge
+from taskq.cli import commands
+from taskq.errors import BackendError, SchemaError
+from taskq.snapshot import Filter, Page
+from taskq.testing.conformance.samples import call
+from tests.postgres_databases import Databases
+
+ROOT = Path(__file__).parents[2]
+
+TABLES = (
+    "SELECT c.relname, c.relkind::text, pg_get_indexdef(c.oid), c.reloptions"
+    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE n.nspname = 'public' ORDER BY c.relname"
+)
+
+
+@pytest.fixture
+def empty(databases: Databases) -> str:
+    """A database without tables."""
+    return databases.create()
+
+
+def migrate_in_a_process(url: str) -> int:
+    """``taskq migrate`` in a process of its own; its exit code."""
+    done = subprocess.run([sys.executable, "-m", "taskq", "migrate", "--database", url], cwd=ROOT)
+    return done.returncode
+
+
+def test_alembic_finds_no_difference_to_the_tables(postgres_url: str) -> None:
+    def compare(connection: Connection) -> object:
+        context = MigrationContext.configure(
+            connection, opts={"version_table": migrations.VERSION_TABLE}
+        )
+        return compare_metadata(context, metadata)
+
+    assert on_database(postgres_url, None, compare) == []
+
+
+def test_down_and_up_again_leaves_the_same_schema(databases: Databases) -> None:
+    url = databases.fresh()
+    before = databases.run(url, TABLES)
+
+    on_database(url, None, migrations.downgrade)
+    assert [row[0] for row in databases.run(url, TABLES) if "alembic" not in row[0]] == []
+    assert migrations.migrate_url(url) == (None, migrations.HEAD)
+
+    assert databases.run(url, TABLES) == before
+
+
+def test_eight_at_once_all_succeed(databases: Databases, empty: str) -> None:
+    """fault:DB25: an advisory lock lets one make the tables; the others find them."""
+    with ThreadPoolExecutor(8) as threads:
+        codes = list(threads.map(migrate_in_a_process, [empty] * 8))
+
+    assert codes == [0] * 8
+    assert len(databases.run(empty, "SELECT * FROM taskq_alembic_version")) == 1
+
+
+def test_alembic_upgrades_from_the_root(
+    databases: Databases, empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKQ_DATABASE_URL", empty)
+
+    command.upgrade(Config(ROOT / "alembic.ini", stdout=io.StringIO()), "head")
+
+    assert databases.run(empty, "SELECT version_num FROM taskq_alembic_version")[0][0] == (
+        migrations.HEAD
+    )
+
+
+def test_busy_tables_are_cleared_of_dead_rows_by_count(
+    databases: Databases, postgres_url: str
+) -> None:
+    """design 7.4"""
+    query = "SELECT reloptions FROM pg_class WHERE relname = 'taskq_activities'"
+    [[options]] = databases.run(postgres_url, query)
+
+    assert options == [f"{name}={value}" for name, value in BUSY.items()]
+
+
+@pytest.mark.parametrize("schema", ["shop", 'My "own" schema:x %s'])
+def test_another_schema_holds_everything(
+    databases: Databases, empty: str, bridge: ResidentBridge, schema: str
+) -> None:
+    """fault:DB26: TASKQ_SCHEMA, without any state in the session."""
+    migrations.migrate_url(empty, schema=schema)
+    backend = PostgresBackend(empty, schema=schema)
+
+    async def use() -> list[object]:
+        await backend.open()
+        await backend.submit([call()])
+        found = await backend.list(Filter(), Page())
+        await backend.cancel([found.items[0].id])
+        await backend.close()
+        return list(found.items)
+
+    assert len(bridge.call_sync(use)) == 1
+    assert databases.run(empty, TABLES) == []
+    with pytest.raises(SchemaError, match="no taskq tables"):
+        bridge.call_sync(PostgresBackend(empty).open)
+
+
+def test_missing_tables_are_told_with_the_command(empty: str, bridge: ResidentBridge) -> None:
+    with pytest.raises(SchemaError, match="run `taskq migrate`"):
+        bridge.call_sync(PostgresBackend(empty).open)
+
+
+def test_a_missing_schema_is_named(empty: str, bridge: ResidentBridge) -> None:
+    with pytest.raises(SchemaError, match=r"in schema 'nowhere' \(TASKQ_SCHEMA\)"):
+        bridge.call_sync(PostgresBackend(empty, schema="nowhere").open)
+
+
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [("tq9999", "made by a newer taskq"), ("", "older"), (None, "older")],
+)
+def test_tables_of_another_version_are_refused(
+    databases: Databases, bridge: ResidentBridge, revision: str | None, message: str
+) -> None:
+    """fault:DB25"""
+    url = databases.fresh()
+    statement = (
+        "DELETE FROM taskq_alembic_version"
+        if not revision
+        else f"UPDATE taskq_alembic_version SET version_num = '{revision}'"
+    )
+    databases.run(url, statement)
+
+    with pytest.raises(SchemaError, match=message):
+        bridge.call_sync(PostgresBackend(url).open)
+
+
+def test_tables_of_the_users_own_migrations_are_judged_by_their_columns(
+    databases: Databases, bridge: ResidentBridge
+) -> None:
+    """In the user's own Alembic there is no version table of taskq's."""
+    url = databases.fresh()
+    databases.run(url, "DROP TABLE taskq_alembic_version")
+    backend = PostgresBackend(url)
+    bridge.call_sync(backend.open)
+    bridge.call_sync(backend.close)
+
+    databases.run(url, "ALTER TABLE taskq_activities DROP COLUMN step")
+
+    with pytest.raises(SchemaError, match="no column step"):
+        bridge.call_sync(PostgresBackend(url).open)
+
+
+def test_a_database_in_another_encoding_is_refused(
+    databases: Databases, bridge: ResidentBridge, postgres_server: str
+) -> None:
+    """fault:DB24"""
+    name = f"taskq_latin_{call().id.hex[:8]}"
+    create = (
+        f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    databases.run(postgres_server, create)
+    url = databases.url(name)
+    try:
+        with pytest.raises(BackendError, match="LATIN1"):
+            bridge.call_sync(PostgresBackend(url).open)
+    finally:
+        databases.run(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_the_command_makes_the_tables_and_says_so(empty: str) -> None:
+    runner = CliRunner()
+
+    first = runner.invoke(commands, ["migrate", "--database", empty])
+    second = runner.invoke(commands, ["migrate", "--database", empty])
+
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert "tables made" in first.output
+    assert "already" in second.output
+
+
+def test_the_command_prints_sql_that_does_the_same(
+    databases: Databases, empty: str, postgres_url: str
+) -> None:
+    printed = CliRunner().invoke(commands, ["migrate", "--sql", "--database", empty])
+    script = printed.output.replace("BEGIN;", "").replace("COMMIT;", "")
+
+    databases.run(empty, script)
+
+    assert databases.run(empty, TABLES) == databases.run(postgres_url, TABLES)
+
+
+def test_the_command_works_for_sqlite_too(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/x.db"
+
+    done = CliRunner().invoke(commands, ["migrate", "--database", url])
+
+    assert done.exit_code == 0
+    assert "tables made" in done.output
+
+
+def test_memory_has_nothing_to_migrate() -> None:
+    assert CliRunner().invoke(commands, ["migrate", "--database", "memory://"]).exit_code == 2

@@ -1,0 +1,300 @@
+"""With 50 000 rows no hot statement reads more than it returns, each by the index made for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy import Connection, event
+
+from taskq.backends import ClaimRequest
+from taskq.backends.sql import PostgresBackend, postgres_writer, reader
+from taskq.backends.sql import postgres_statements as statements
+from taskq.backends.sql.connections import Connections, Session
+from taskq.backends.sql.prepared import prepared
+from taskq.bridge import ResidentBridge
+from taskq.identifiers import new_id
+from taskq.lifecycle import Failed, Succeeded, decide
+from taskq.model import Attempt, Status
+from taskq.snapshot import Filter, Page
+from taskq.testing.conformance.samples import beat, call, error, worker
+from tests.postgres_databases import Databases
+
+ROWS = 50_000
+QUEUES = tuple(f"q{number}" for number in range(5))
+TYPES = tuple(f"t{number}" for number in range(200))
+WORKER = new_id()
+SLACK = 40
+"""Rows that a statement may read beyond those that it asks for."""
+
+
+@pytest.fixture(scope="module")
+def filled(databases: Databases) -> str:
+    """Most pending, in five queues and 200 types; some due later, some running, some done."""
+    url = databases.fresh()
+    bridge = ResidentBridge()
+    backend = PostgresBackend(url)
+
+    async def fill() -> None:
+        await backend.open()
+        rows = [
+            call(
+                TYPES[number % 200],
+                queue=QUEUES[number % 5],
+                delay=3600.0 if number % 10 == 0 else None,
+                correlation_id=f"c{number % 1000}",
+            )
+            for number in range(ROWS)
+        ]
+        await backend.submit(rows)
+        request = ClaimRequest(worker=WORKER, queues=QUEUES, types=None, limit=500, lease=300.0)
+        for _ in range(2):
+            attempts = await backend.claim(request)
+        await backend.settle([decide(attempt, Succeeded("1")) for attempt in attempts])
+        await backend.close()
+
+    bridge.call_sync(fill)
+    bridge.close()
+    return url
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+def backend(
+    filled: str, databases: Databases, bridge: ResidentBridge, request: pytest.FixtureRequest
+) -> Iterator[PostgresBackend]:
+    """On that database, before the planner knows anything and after ANALYZE."""
+    if request.param == "analyzed":
+        databases.run(filled, "ANALYZE")
+    backend = PostgresBackend(filled)
+    bridge.call_sync(backend.open)
+    yield backend
+    bridge.call_sync(backend.close)
+
+
+class Node:
+    """A step of a plan that was carried out."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.kind: str = plan["Node Type"]
+        self.table: str | None = plan.get("Relation Name")
+        self.index: str | None = plan.get("Index Name")
+        kept = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
+        self.read = round(
+            plan["Actual Loops"] * (kept + plan.get("Rows Removed by Index Recheck", 0))
+        )
+        self.steps = [Node(each) for each in plan.get("Plans", [])]
+
+    def all(self) -> Iterator[Node]:
+        yield self
+        for step in self.steps:
+            yield from step.all()
+
+
+class Explained(Session):
+    """Notes the plan of each statement, and rolls back what that did."""
+
+    def __init__(self, raw: Any, nodes: list[Node]) -> None:
+        super().__init__(raw, None)
+        self._nodes = nodes
+
+    async def fetch(self, statement: Any, values: Any) -> Any:
+        ready = prepared(statement, None)
+        transaction = self.raw.transaction()
+        await transaction.start()
+        try:
+            query = f"EXPLAIN (ANALYZE, FORMAT JSON) {ready.sql}"
+            [[plan]] = await self.raw.fetch(query, *ready.values(values))
+        finally:
+            await transaction.rollback()
+        self._nodes += Node(json.loads(plan)[0]["Plan"]).all()
+        return await super().fetch(statement, values)
+
+
+async def nodes_of(backend: PostgresBackend, verb: Callable[[Connections], Any]) -> list[Node]:
+    """The steps on taskq's tables of what a verb does; nothing stays done."""
+    nodes: list[Node] = []
+    raw = await asyncpg.connect(backend._address.dsn)
+
+    class Spy:
+        async def fetch(self, statement: Any, values: Any) -> Any:
+            return await Explained(raw, nodes).fetch(statement, values)
+
+        async def transact(self, function: Any) -> Any:
+            return await function(Explained(raw, nodes))
+
+    outer = raw.transaction()
+    await outer.start()
+    try:
+        await verb(Spy())  # type: ignore[arg-type]
+    finally:
+        await outer.rollback()
+        await raw.close()
+    return [node for node in nodes if node.table is not None or node.index is not None]
+
+
+def check(nodes: Sequence[Node], *, indexes: set[str], rows: int) -> None:
+    """Nothing is read whole, these indexes serve, and no step reads much beyond ``rows``."""
+    scans = [n for n in nodes if n.kind == "Seq Scan" and n.table == "taskq_activities"]
+    assert scans == []
+    assert {node.index for node in nodes if node.index} == {f"taskq_{name}" for name in indexes}
+    most = max(node.read for node in nodes)
+    assert most <= rows + SLACK, [(n.kind, n.table, n.index, n.read) for n in nodes]
+
+
+def claiming(
+    types: tuple[str, ...] | None, queues: tuple[str, ...]
+) -> Callable[[Connections], Any]:
+    request = ClaimRequest(worker=new_id(), queues=queues, types=types, limit=100, lease=30)
+    return lambda connections: postgres_writer.claim(connections, request)
+
+
+CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
+    "one queue": (
+        claiming(None, QUEUES[:1]),
+        {"activities_ready", "activities_pkey"},
+        100,
+    ),
+    "five queues": (
+        claiming(None, QUEUES),
+        {"activities_ready", "activities_pkey"},
+        200,
+    ),
+    "one type": (
+        claiming(TYPES[:1], QUEUES[:1]),
+        {"activities_ready_by_type", "activities_pkey"},
+        200,
+    ),
+    "ten types": (
+        claiming(TYPES[:50:5], QUEUES[:1]),
+        {"activities_ready_by_type", "activities_pkey"},
+        200,
+    ),
+    "all 200 types": (
+        claiming(TYPES, QUEUES[:1]),
+        {"activities_ready", "activities_pkey"},
+        700,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(CLAIMS))
+def test_a_claim_reads_what_it_takes(
+    backend: PostgresBackend, bridge: ResidentBridge, name: str
+) -> None:
+    verb, indexes, rows = CLAIMS[name]
+
+    check(bridge.call_sync(nodes_of, backend, verb), indexes=indexes, rows=rows)
+
+
+def attempts(backend: PostgresBackend, bridge: ResidentBridge) -> list[Attempt]:
+    """Some that are running; they are marked as expired without being so."""
+
+    async def look() -> list[Attempt]:
+        held = await backend.held(WORKER)
+        infos = await backend.get([lease.id for lease in held])
+        return [
+            Attempt(
+                id=lease.id,
+                worker=WORKER,
+                claim=lease.claim,
+                type=infos[lease.id].type,
+                queue=infos[lease.id].queue,
+                payload="{}",
+                root_id=lease.id,
+                origin_id=lease.id,
+                created_at=infos[lease.id].created_at,
+                ready_at=infos[lease.id].ready_at,
+            )
+            for lease in held[:100]
+        ]
+
+    return bridge.call_sync(look)
+
+
+def test_settling_finds_each_row_by_its_id(
+    backend: PostgresBackend, bridge: ResidentBridge
+) -> None:
+    transitions = [
+        decide(attempt, Succeeded("1") if place % 2 else Failed(error=error()))
+        for place, attempt in enumerate(attempts(backend, bridge))
+    ]
+
+    def verb(connections: Connections) -> Any:
+        return postgres_writer.settle(connections, transitions, ())
+
+    check(bridge.call_sync(nodes_of, backend, verb), indexes={"activities_pkey"}, rows=100)
+
+
+def test_renewing_finds_each_row_by_its_id(
+    backend: PostgresBackend, bridge: ResidentBridge
+) -> None:
+    leases = [attempt.lease for attempt in attempts(backend, bridge)]
+    message = beat(worker(WORKER), *leases)
+
+    def verb(connections: Connections) -> Any:
+        return postgres_writer.heartbeat(connections, message)
+
+    check(bridge.call_sync(nodes_of, backend, verb), indexes={"activities_pkey"}, rows=100)
+
+
+def test_promoting_nothing_reads_one_row(backend: PostgresBackend, bridge: ResidentBridge) -> None:
+    def verb(connections: Connections) -> Any:
+        return postgres_writer.promote(connections, 1000)
+
+    nodes = bridge.call_sync(nodes_of, backend, verb)
+
+    check(nodes, indexes={"activities_due", "activities_pkey"}, rows=1)
+
+
+def test_looking_for_lost_leases_reads_what_runs(
+    backend: PostgresBackend, bridge: ResidentBridge
+) -> None:
+    def verb(connections: Connections) -> Any:
+        return connections.fetch(statements.expired(), {"limit": 100})
+
+    check(bridge.call_sync(nodes_of, backend, verb), indexes={"activities_held"}, rows=500)
+
+
+READS: dict[str, Callable[[Connection], object]] = {
+    "the newest": lambda connection: reader.listed(connection, Filter(), Page()),
+    "by status": lambda connection: reader.listed(
+        connection, Filter(statuses=(Status.COMPLETED,)), Page()
+    ),
+    "by queue": lambda connection: reader.listed(connection, Filter(queues=("q1",)), Page()),
+    "by correlation": lambda connection: reader.listed(
+        connection, Filter(correlation_id="c7"), Page()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(READS))
+def test_a_list_stops_at_its_page(
+    backend: PostgresBackend, bridge: ResidentBridge, name: str
+) -> None:
+    assert max(rows_read(backend, bridge, READS[name])) <= 600
+
+
+def rows_read(
+    backend: PostgresBackend, bridge: ResidentBridge, read: Callable[[Connection], object]
+) -> list[int]:
+    """How many rows each step of a reader's statements read."""
+    seen: list[tuple[str, Any]] = []
+
+    def run(connection: Connection, _: object) -> list[int]:
+        def note(*arguments: Any) -> None:
+            seen.append((arguments[2], arguments[3]))
+
+        event.listen(connection, "before_cursor_execute", note)
+        read(connection)
+        event.remove(connection, "before_cursor_execute", note)
+        counts: list[int] = []
+        for sql, values in seen:
+            [[plan]] = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", values)
+            found = plan if isinstance(plan, list) else json.loads(plan)
+            counts += [node.read for node in Node(found[0]["Plan"]).all()]
+        return counts
+
+    return bridge.call_sync(backend._facade.read, run)

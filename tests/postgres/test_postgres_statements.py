@@ -1,0 +1,165 @@
+"""The statements of PostgreSQL, kept beside this file as SQL; and that they do what they must."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from sqlalchemy import Executable
+
+from taskq.backends import ClaimRequest
+from taskq.backends.sql import (
+    PostgresBackend,
+    postgres_beats,
+    postgres_parts,
+    postgres_statements,
+    postgres_writer,
+    queries,
+    statements,
+)
+from taskq.backends.sql.connections import Session
+from taskq.backends.sql.postgres_parts import constant
+from taskq.backends.sql.prepared import prepared
+from taskq.backends.sql.statements import ClaimShape
+from taskq.bridge import ResidentBridge
+from taskq.identifiers import new_id
+from taskq.lifecycle import Failed, decide
+from taskq.snapshot import Filter, Page
+from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, worker
+from tests.postgres.conftest import Sql
+
+SNAPSHOT = Path(__file__).with_name("statements.sql")
+SHARED = (statements.held, statements.retire, statements.waiting_types)
+SHAPES = {
+    "one queue": ClaimShape(queues=1, types=0),
+    "one type": ClaimShape(queues=0, types=1),
+    "two queues, and two types of others": ClaimShape(queues=2, types=2),
+}
+
+
+def all_statements() -> Iterator[tuple[str, Executable]]:
+    for module in (postgres_statements, postgres_beats):
+        for name, function in vars(module).items():
+            bare = inspect.unwrap(function) if callable(function) else None
+            if not inspect.isfunction(bare) or bare.__module__ != module.__name__:
+                continue
+            if not name.startswith("_") and not inspect.signature(bare).parameters:
+                yield name, cast("Callable[[], Executable]", function)()
+    for shared in SHARED:
+        yield shared.__name__, shared()
+    for name, shape in SHAPES.items():
+        yield f"claim ({name})", postgres_statements.claim(shape)
+        yield f"any_candidate ({name})", postgres_statements.any_candidate(shape)
+    yield "claim_served", postgres_statements.claim_served(2)
+    yield "listed by tag", queries.listed(Filter(tags={"a": "b"}), Page(), [])
+
+
+def test_every_statement_is_as_it_was_reviewed() -> None:
+    """After a wanted change: delete the snapshot, run this, review the difference."""
+    texts = [f"-- {name}\n{prepared(each, None).sql.strip()};" for name, each in all_statements()]
+    now = "\n".join(line.rstrip() for line in "\n\n".join(texts).splitlines()) + "\n"
+    if not SNAPSHOT.exists():
+        SNAPSHOT.write_text(now, encoding="utf-8")
+        pytest.fail(f"{SNAPSHOT.name} was written anew: review it")
+
+    assert now == SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_statements_are_compiled_once() -> None:
+    for name, statement in all_statements():
+        if name.startswith("listed"):
+            continue
+        assert prepared(statement, None) is prepared(statement, None), name
+    assert postgres_statements.claim(SHAPES["one type"]) is postgres_statements.claim(
+        SHAPES["one type"]
+    )
+
+
+def test_another_schema_is_in_the_text() -> None:
+    text = prepared(postgres_statements.submit(), 'my "own"').sql
+
+    assert 'INSERT INTO "my ""own""".taskq_activities' in text
+
+
+@pytest.fixture
+def careless(sql: Sql) -> Iterator[None]:
+    """A role whose commits do not wait for the disk."""
+    sql("ALTER ROLE CURRENT_USER SET synchronous_commit = off")
+    yield
+    sql("ALTER ROLE CURRENT_USER RESET synchronous_commit")
+
+
+async def settled_durably(backend: PostgresBackend, verb: str) -> str:
+    """The setting under which this verb's transaction would commit."""
+    seen: list[str] = []
+
+    class Watched(Session):
+        async def fetch(self, statement: Executable, values: Any) -> Any:
+            found = await super().fetch(statement, values)
+            [[setting]] = await self.raw.fetch("SELECT current_setting('synchronous_commit')")
+            seen.append(setting)
+            return found
+
+    async def watched(function: Any) -> Any:
+        async def run(session: Session) -> Any:
+            return await function(Watched(session.raw, None))
+
+        return await type(backend._engine).transact(backend._engine, run)
+
+    for connections in (backend._engine, backend._callers):
+        connections.explicit = True
+        connections.transact = watched  # type: ignore[method-assign]
+    await VERBS[verb](backend)
+    return seen[-1]
+
+
+async def _claimed(backend: PostgresBackend) -> Any:
+    request = ClaimRequest(worker=new_id(), queues=("default",), types=None, limit=1, lease=30)
+    return await backend.claim(request)
+
+
+async def _settled(backend: PostgresBackend) -> Any:
+    await backend.submit([call()])
+    [attempt] = await _claimed(backend)
+    return await backend.settle([decide(attempt, Failed(error=error()))])
+
+
+VERBS: dict[str, Callable[[PostgresBackend], Any]] = {
+    "submit": lambda backend: backend.submit([call()]),
+    "submit keyed": lambda backend: backend.submit([keyed()]),
+    "submit many keyed": lambda backend: backend.submit([keyed("a"), keyed("b")]),
+    "claim": _claimed,
+    "settle": _settled,
+    "heartbeat": lambda backend: backend.heartbeat(beat(worker(), buckets=(bucket(),))),
+    "promote": lambda backend: backend.promote(10),
+}
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_a_commit_waits_for_the_disk_whatever_the_role_says(
+    backend: PostgresBackend, bridge: ResidentBridge, careless: None, verb: str
+) -> None:
+    """promise:G1, design 7.12: the setting is really evaluated, in each statement that writes."""
+    assert bridge.call_sync(settled_durably, backend, verb) == "on"
+
+
+def test_constants_are_spelled_out() -> None:
+    assert str(constant("a")) == "'a'"
+    assert postgres_parts.constant is constant
+
+
+def test_a_large_batch_goes_in_parts() -> None:
+    activities = [call() for _ in range(2 * postgres_writer.BATCH + 1)]
+
+    sizes = [len(part) for part in postgres_writer._parts(activities)]
+
+    assert sizes == [postgres_writer.BATCH, postgres_writer.BATCH, 1]
+
+
+def test_a_heavy_batch_goes_in_parts() -> None:
+    heavy = call(payload='"' + "x" * (postgres_writer.BYTES // 2) + '"')
+
+    assert [len(part) for part in postgres_writer._parts([heavy] * 3)] == [1, 1, 1]
