@@ -18,7 +18,7 @@ from taskq.assembly import WorkerArguments, engine_for, run_engine
 from taskq.bridge import busy_threads
 from taskq.cli.banner import banner
 from taskq.cli.command import Command
-from taskq.cli.failure import Refused
+from taskq.cli.failure import Refused, translated
 from taskq.cli.health import health_endpoint
 from taskq.cli.loading import chosen, load_app
 from taskq.cli.output import endure, flush, say
@@ -214,12 +214,14 @@ def _leave(ending: Ending) -> None:
 
     A thread that does not end would keep the interpreter: it is left behind (fault:D15).
     """
-    if ending.failure is not None:
-        raise ending.failure
     if lingering := _lingering():
         say(f"sync handlers still run in {lingering} threads: leaving them")
+        if ending.failure is not None:
+            say(f"Error: {translated(ending.failure).format_message()}")
         flush()
         os._exit(1)
+    if ending.failure is not None:
+        raise ending.failure
     if ending.cut or ending.stuck:
         raise click.exceptions.Exit(1)
 

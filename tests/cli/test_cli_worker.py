@@ -317,6 +317,32 @@ def test_a_thread_that_does_not_end_is_left_behind(
     assert (hang.status, hang.retry_count, hang.crash_count) == (Status.PENDING, 0, 0)
 
 
+def test_a_thread_that_does_not_end_keeps_no_worker_that_failed(cli, start, folder: Path) -> None:
+    """fault:D15"""
+    (folder / "app.py").write_text(
+        "from contextlib import asynccontextmanager\n"
+        "from pathlib import Path\n"
+        "from time import sleep\n"
+        "from taskq import TaskQ\n"
+        "@asynccontextmanager\n"
+        "async def lifespan(taskq):\n"
+        "    yield\n"
+        "    raise OSError('pool is gone')\n"
+        "taskq = TaskQ(lifespan=lifespan)\n"
+        "@taskq.activity\n"
+        "def hang() -> None:\n"
+        "    Path('effects.txt').write_text('hang')\n"
+        "    sleep(60)\n"
+    )
+    enqueued(cli, "hang")
+    worker = start("worker", "app:taskq", "--shutdown-grace", "0.2")
+    worker.does("hang")
+    worker.send(signal.SIGTERM)
+    assert worker.ends(within=6) == 1
+    assert "leaving them" in worker.stderr()
+    assert "Error: OSError: pool is gone" in worker.stderr()
+
+
 def test_a_signal_before_the_store_can_be_opened_ends_the_worker(start, app_folder: Path) -> None:
     """seed:E20"""
     locked = sqlite3.connect(app_folder / "locked.db", isolation_level=None)
