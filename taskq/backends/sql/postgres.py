@@ -22,14 +22,11 @@ from taskq.backends import (
     Watch,
 )
 from taskq.backends.changes import Changes
-from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import (
     postgres_statements,
     postgres_writer,
-    reader,
     rows,
     statements,
-    writer,
 )
 from taskq.backends.sql.address import address_of
 from taskq.backends.sql.channels import TOKEN, Message
@@ -39,19 +36,9 @@ from taskq.backends.sql.facade import Facade
 from taskq.backends.sql.hints import Hints
 from taskq.backends.sql.postgres_failures import mapped
 from taskq.backends.sql.postgres_schema import look
+from taskq.backends.sql.steering import Steering
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
-from taskq.snapshot import (
-    ActivityInfo,
-    ActivityPage,
-    Bucket,
-    Filter,
-    Page,
-    Stats,
-    TimelineEntry,
-    UnservedType,
-    WorkerInfo,
-)
 
 T = TypeVar("T")
 
@@ -61,7 +48,7 @@ never keep a lease from being renewed (bug:B162)."""
 ENGINE = 4
 
 
-class PostgresBackend:
+class PostgresBackend(Steering):
     """``taskq.backends.Store`` in a PostgreSQL database, shared by any number of hosts.
 
     ``url`` is ``postgresql://…``, see ``address_of``; ``schema`` where the tables are, None for the
@@ -172,13 +159,6 @@ class PostgresBackend:
         self._hints.tell(changes)
         return settlements
 
-    async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
-        """See ``Backend.hand_back``."""
-        if leases:
-            await self._write(
-                lambda connection, now: writer.hand_back(connection, now, worker, leases)
-            )
-
     async def held(self, worker: UUID) -> list[Lease]:
         """See ``Backend.held``."""
         return [Lease(row["id"], row["claim"]) for row in await self._held(worker)]
@@ -213,10 +193,6 @@ class PostgresBackend:
         self._hints.tell(changes)
         return promotion
 
-    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
-        """See ``Backend.cancel``."""
-        return await self._write(lambda connection, now: writer.cancel(connection, now, ids))
-
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         """See ``Backend.outcomes``."""
         answers: dict[UUID, Ended | None] = dict.fromkeys(ids)
@@ -236,46 +212,6 @@ class PostgresBackend:
         """See ``Backend.watch``. It returns when the database has been told to send hints, or after
         some seconds without."""
         return await self._hints.watch(topics, listener)
-
-    # -- Operator --
-
-    async def retry(
-        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
-    ) -> Mapping[UUID, Status]:
-        """See ``Operator.retry``."""
-        return await self._write(
-            lambda connection, now: writer.retry(connection, now, ids, actor=actor, reason=reason)
-        )
-
-    # -- Inspector --
-
-    async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
-        """See ``Inspector.stats``."""
-        return await self._read(lambda connection, now: reader.stats(connection, now, queues, cap))
-
-    async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
-        """See ``Inspector.get``."""
-        return await self._read(lambda connection, _: reader.get(connection, ids))
-
-    async def timeline(self, id: UUID) -> list[TimelineEntry]:
-        """See ``Inspector.timeline``."""
-        return await self._read(lambda connection, _: reader.timeline(connection, id))
-
-    async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
-        """See ``Inspector.workers``."""
-        return await self._read(
-            lambda connection, now: reader.live_workers(connection, now, alive_within)
-        )
-
-    async def unserved(self, *, alive_within: float = ALIVE_WITHIN) -> list[UnservedType]:
-        """See ``Inspector.unserved``."""
-        return await self._read(
-            lambda connection, now: reader.unserved(connection, now, alive_within)
-        )
-
-    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
-        """See ``Inspector.series``."""
-        return await self._read(lambda connection, _: reader.series(connection, since, until))
 
     # -- transactions --
 
@@ -302,7 +238,3 @@ class PostgresBackend:
         }
         with self._mapped():
             await self._callers.fetch(postgres_statements.tell(), values)
-
-    async def list(self, filter: Filter, page: Page) -> ActivityPage:
-        """See ``Inspector.list``."""
-        return await self._read(lambda connection, _: reader.listed(connection, filter, page))

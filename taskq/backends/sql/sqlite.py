@@ -22,34 +22,23 @@ from taskq.backends import (
     Watch,
 )
 from taskq.backends.changes import Changes
-from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import reader, writer
 from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.connect import Mode, make_engine, transaction
 from taskq.backends.sql.failures import mapped
 from taskq.backends.sql.schema import set_up
+from taskq.backends.sql.steering import Steering
 from taskq.backends.sql.watching import Watches, data_version
 from taskq.bridge.lane import Lane
 from taskq.clock import Clock, SystemClock
 from taskq.errors import BackendError
 from taskq.lifecycle import Settlement, Transition
-from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
-from taskq.snapshot import (
-    ActivityInfo,
-    ActivityPage,
-    Bucket,
-    Filter,
-    Page,
-    Stats,
-    TimelineEntry,
-    UnservedType,
-    WorkerInfo,
-)
+from taskq.model import Activity, Attempt, Ended, Lease, Receipt
 
 T = TypeVar("T")
 
 
-class SQLiteBackend:
+class SQLiteBackend(Steering):
     """``taskq.backends.Store`` in the SQLite file at ``path``, shared by any number of processes.
 
     The file is created and its tables are set up by ``open``. ``clock`` is the only time (one
@@ -133,13 +122,6 @@ class SQLiteBackend:
             lambda connection, now: writer.settle(connection, now, transitions)
         )
 
-    async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
-        """See ``Backend.hand_back``."""
-        if leases:
-            await self._write(
-                lambda connection, now: writer.hand_back(connection, now, worker, leases)
-            )
-
     async def held(self, worker: UUID) -> list[Lease]:
         """See ``Backend.held``. Comes after every claim that was asked for before."""
         held = await self._ask(
@@ -175,10 +157,6 @@ class SQLiteBackend:
 
         return await self._writer.run(promote)
 
-    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
-        """See ``Backend.cancel``."""
-        return await self._write(lambda connection, now: writer.cancel(connection, now, ids))
-
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         """See ``Backend.outcomes``."""
         ask = self._ask if len(ids) <= CHUNK else self._read
@@ -189,47 +167,6 @@ class SQLiteBackend:
         watch = self._watches.add(topics, listener)
         await self._changed_elsewhere()
         return watch
-
-    # -- Operator --
-
-    async def retry(
-        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
-    ) -> Mapping[UUID, Status]:
-        """See ``Operator.retry``."""
-        return await self._write(
-            lambda connection, now: writer.retry(connection, now, ids, actor=actor, reason=reason)
-        )
-
-    # -- Inspector --
-
-    async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
-        """See ``Inspector.stats``."""
-        return await self._read(lambda connection, now: reader.stats(connection, now, queues, cap))
-
-    async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
-        """See ``Inspector.get``."""
-        ask = self._ask if len(ids) <= CHUNK else self._read
-        return await ask(lambda connection, _: reader.get(connection, ids))
-
-    async def timeline(self, id: UUID) -> list[TimelineEntry]:
-        """See ``Inspector.timeline``."""
-        return await self._read(lambda connection, _: reader.timeline(connection, id))
-
-    async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
-        """See ``Inspector.workers``."""
-        return await self._ask(
-            lambda connection, now: reader.live_workers(connection, now, alive_within)
-        )
-
-    async def unserved(self, *, alive_within: float = ALIVE_WITHIN) -> list[UnservedType]:
-        """See ``Inspector.unserved``."""
-        return await self._read(
-            lambda connection, now: reader.unserved(connection, now, alive_within)
-        )
-
-    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
-        """See ``Inspector.series``."""
-        return await self._ask(lambda connection, _: reader.series(connection, since, until))
 
     # -- transactions --
 
@@ -299,7 +236,3 @@ class SQLiteBackend:
             return changed
 
         return await self._writer.run(look)
-
-    async def list(self, filter: Filter, page: Page) -> ActivityPage:
-        """See ``Inspector.list``."""
-        return await self._read(lambda connection, _: reader.listed(connection, filter, page))
