@@ -10,6 +10,8 @@ CLOCK = (
     "INSERT INTO clock.ahead VALUES ('0')",
     "CREATE FUNCTION clock.now() RETURNS timestamptz STABLE LANGUAGE sql AS"
     " 'SELECT pg_catalog.now() + by FROM clock.ahead'",
+    "CREATE FUNCTION clock.statement_timestamp() RETURNS timestamptz STABLE LANGUAGE sql AS"
+    " 'SELECT pg_catalog.statement_timestamp() + by FROM clock.ahead'",
     "ANALYZE clock.ahead",
 )
 

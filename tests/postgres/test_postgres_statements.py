@@ -16,7 +16,7 @@ from taskq.backends.sql import (
     postgres_beats,
     postgres_parts,
     postgres_statements,
-    postgres_writer,
+    postgres_submission,
     queries,
     statements,
 )
@@ -152,14 +152,14 @@ def test_constants_are_spelled_out() -> None:
 
 
 def test_a_large_batch_goes_in_parts() -> None:
-    activities = [call() for _ in range(2 * postgres_writer.BATCH + 1)]
+    activities = [call() for _ in range(2 * postgres_submission.BATCH + 1)]
 
-    sizes = [len(part) for part in postgres_writer._parts(activities)]
+    sizes = [len(part) for part in postgres_submission.parts(activities)]
 
-    assert sizes == [postgres_writer.BATCH, postgres_writer.BATCH, 1]
+    assert sizes == [postgres_submission.BATCH, postgres_submission.BATCH, 1]
 
 
 def test_a_heavy_batch_goes_in_parts() -> None:
-    heavy = call(payload='"' + "x" * (postgres_writer.BYTES // 2) + '"')
+    heavy = call(payload='"' + "x" * (postgres_submission.BYTES // 2) + '"')
 
-    assert [len(part) for part in postgres_writer._parts([heavy] * 3)] == [1, 1, 1]
+    assert [len(part) for part in postgres_submission.parts([heavy] * 3)] == [1, 1, 1]

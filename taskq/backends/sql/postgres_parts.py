@@ -27,6 +27,8 @@ from sqlalchemy.types import TypeEngine
 INSTANT = TIMESTAMP(timezone=True)
 SECONDS: TypeEngine[Any] = Double()
 NOW: ColumnElement[Any] = literal_column("now()", INSTANT)
+ARRIVAL: ColumnElement[Any] = literal_column("statement_timestamp()", INSTANT)
+"""The instant of a call: in a transaction of its caller's, ``now()`` is when that one began."""
 SECOND: ColumnElement[Any] = literal_column("interval '1 second'", Interval())
 
 
@@ -53,11 +55,11 @@ def telling() -> ColumnElement[bool]:
 def spread(
     name: str, columns: Mapping[str, TypeEngine[Any]], *, hidden: bool = True
 ) -> TableValuedAlias:
-    """Arrays, bound by their column's name (behind that of ``name`` for buckets), as rows.
+    """Arrays, bound by their column's name (behind that of ``name`` for buckets and keys), as rows.
 
     ``hidden``: the planner cannot count them.
     """
-    prefix = f"{name}_" if name == "bucket" else ""
+    prefix = f"{name}_" if name in ("bucket", "key") else ""
     arrays: list[ColumnElement[Any]] = [
         bindparam(f"{prefix}{each}", type_=ARRAY(kind)) for each, kind in columns.items()
     ]

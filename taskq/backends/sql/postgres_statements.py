@@ -46,6 +46,7 @@ from sqlalchemy.types import TypeEngine
 
 from taskq.backends.instants import LAST
 from taskq.backends.sql.postgres_parts import (
+    ARRIVAL,
     INSTANT,
     NOW,
     SECOND,
@@ -162,7 +163,7 @@ def submit_keyed() -> Executable:
             bindparam("key_type", type_=Text()),
             bindparam("key_id", type_=Uuid()),
             bindparam("digest", type_=LargeBinary()),
-            NOW,
+            ARRIVAL,
         ),
     )
     taken = key.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash).cte("taken")
@@ -173,12 +174,12 @@ def submit_keyed() -> Executable:
 
 def _insert_activities(*conditions: ColumnElement[bool]) -> Insert:
     given = spread("given", {**GIVEN, "run_at": INSTANT, "delay": Double()}, hidden=False)
-    later = func.least(NOW + given.c.delay * SECOND, _last)
-    delayed = case((given.c.delay.is_(None), NOW), else_=later)
+    later = func.least(ARRIVAL + given.c.delay * SECOND, _last)
+    delayed = case((given.c.delay.is_(None), ARRIVAL), else_=later)
     ready_at = func.coalesce(given.c.run_at, delayed)
-    status = case((ready_at > NOW, spelled(Status.SCHEDULED)), else_=spelled(Status.PENDING))
+    status = case((ready_at > ARRIVAL, spelled(Status.SCHEDULED)), else_=spelled(Status.PENDING))
     values: dict[str, ColumnElement[Any]] = {name: given.c[name] for name in GIVEN}
-    values |= {"status": status, "created_at": NOW, "ready_at": ready_at}
+    values |= {"status": status, "created_at": ARRIVAL, "ready_at": ready_at}
     rows = select(*(value.label(name) for name, value in values.items())).where(*conditions)
     return (
         insert(activities)
@@ -195,7 +196,7 @@ def take_keys() -> Executable:
     """
     key = spread("key", _KEY, hidden=False)
     names = [*(each.name for each in key.c), "created_at"]
-    taken = insert(keys).from_select(names, select(*key.c, NOW).order_by(key.c.hash))
+    taken = insert(keys).from_select(names, select(*key.c, ARRIVAL).order_by(key.c.hash))
     return taken.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash)
 
 
@@ -217,7 +218,7 @@ def key_holders() -> Executable:
         select(keys.c.hash, keys.c.digest, _activity.id, _activity.status, payload)
         .join_from(keys, activities, keys.c.activity_id == _activity.id)
         .where(keys.c.hash == any_(_hashes()))
-        .where(or_(keys.c.expires_at.is_(None), keys.c.expires_at > NOW))
+        .where(or_(keys.c.expires_at.is_(None), keys.c.expires_at > ARRIVAL))
     )
 
 
@@ -231,7 +232,7 @@ def point_keys() -> Executable:
         .values(
             activity_id=key.c.activity_id,
             digest=key.c.digest,
-            created_at=NOW,
+            created_at=ARRIVAL,
             expires_at=null(),
         )
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -12,11 +12,21 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
 from taskq.backends.changes import Changes
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import postgres_beats, rows
+from taskq.backends.sql import postgres_beats, postgres_submission, rows
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql.channels import Message
 from taskq.backends.sql.connections import Connections, Session
 from taskq.backends.sql.driver import Record, Records
+from taskq.backends.sql.postgres_submission import (
+    Columns,
+    Rows,
+    Steps,
+    bounded,
+    given,
+    key_of,
+    parts,
+    told,
+)
 from taskq.backends.sql.statements import (
     MERGED,
     ClaimShape,
@@ -25,25 +35,16 @@ from taskq.backends.sql.statements import (
     place_values,
     waiting_types,
 )
-from taskq.backends.sql.submission import KeyHolder, Submission
 from taskq.backends.timeline import transition_detail
-from taskq.errors import BackendError, BackendUnavailable
+from taskq.errors import BackendError
 from taskq.lifecycle import Settlement, Transition, Verdict, cancelled_error
 from taskq.model import Activity, Attempt, Receipt, Status
 from taskq.snapshot import Bucket
 
-Columns = dict[str, Sequence[object]]
+T = TypeVar("T")
 
-BATCH = 2000
-"""Activities in one statement."""
-BYTES = 16_000_000
-"""Bytes of payload in one statement, about."""
 WIDER = 3
 """How often a claim looks further where others have taken what it saw."""
-
-_LONGEST = 3e11
-"""Seconds; what is delayed longer is stored as the last instant there is."""
-
 
 # -- submit --
 
@@ -59,144 +60,32 @@ async def submit(
     patience = {"lock_timeout": lock_timeout}
     keyed = [each for each in activities if each.idempotency is not None]
     if len(activities) == len(keyed) == 1:
-        values = {**_given(activities), **_key_of(activities[0]), **_told(hints), **patience}
+        values = {**given(activities), **key_of(activities[0]), **told(hints), **patience}
         [[taken]] = await connections.fetch(statements.submit_keyed(), values)
         if taken:
             return [Receipt(activities[0].id, True)]
-    parts = list(_parts(activities))
-    if not keyed and len(parts) == 1:
-        values = {**_given(activities), **_told(hints), **patience}
+    if not keyed and len(parts(activities)) == 1:
+        values = {**given(activities), **told(hints), **patience}
         await connections.fetch(statements.submit(), values)
         return [Receipt(each.id, True) for each in activities]
 
     async def run(session: Session) -> list[Receipt]:
-        [[now]] = await session.fetch(statements.begin(), patience)
-        if not keyed:
-            await _insert(session, activities, hints)
-            return [Receipt(each.id, True) for each in activities]
-        return await _submit_keyed(session, now, activities, keyed, hints)
+        await session.fetch(statements.begin(), patience)
+        return await _take(session, postgres_submission.submit(activities, hints))
 
     return await connections.transact(run)
 
 
-async def _submit_keyed(
-    session: Session,
-    now: datetime,
-    activities: Sequence[Activity[object]],
-    keyed: Sequence[Activity[object]],
-    hints: Sequence[Message],
-) -> list[Receipt]:
-    """Design 2.2: take the keys that are free, keep the others still, look, then decide."""
-    first: dict[bytes, Activity[object]] = {}
-    for each in keyed:
-        if each.idempotency is not None:
-            first.setdefault(each.idempotency.hash, each)
-    fresh = await _take_keys(session, first)
-    ids = {"ids": [each.id for each in keyed]}
-    stored = {row[0] for row in await session.fetch(statements.existing(), ids)}
-    others = sorted(first.keys() - fresh)
-    found = await session.fetch(statements.key_holders(), {"hashes": others})
-    holders = {
-        hash: KeyHolder(id=id, status=Status(status), digest=digest, payload=payload)
-        for hash, digest, id, status, payload in found
-    }
-    submission = Submission(now, stored=stored, holders=holders)
-    receipts = [submission.add(activity) for activity in activities]
-    await _insert(session, submission.activities, hints)
-    await _point_keys(session, submission, {hash: first[hash].id for hash in fresh})
-    return receipts
-
-
-async def _take_keys(session: Session, first: Mapping[bytes, Activity[object]]) -> set[bytes]:
-    """Take those keys that are free, lock the others; which were free."""
-    fresh: set[bytes] = set()
-    for _ in range(3):
-        wanted = sorted(first.keys() - fresh)
-        key = [first[hash] for hash in wanted]
-        values: Columns = {
-            "hash": wanted,
-            "queue": [each.queue for each in key],
-            "type": [each.type for each in key],
-            "activity_id": [each.id for each in key],
-            "digest": [each.idempotency and each.idempotency.digest for each in key],
-        }
-        fresh |= {row[0] for row in await session.fetch(statements.take_keys(), values)}
-        others = sorted(first.keys() - fresh)
-        held = await session.fetch(statements.lock_keys(), {"hashes": others})
-        if len(held) == len(others):
-            return fresh
-    raise BackendUnavailable("an idempotency key was freed and taken again and again; try later")
-
-
-async def _point_keys(
-    session: Session, submission: Submission, taken: Mapping[bytes, UUID]
-) -> None:
-    keys = {key["hash"]: key for key in submission.keys}
-    moved = [key for hash, key in keys.items() if taken.get(_bytes(hash)) != key["activity_id"]]
-    if moved:
-        names = ("hash", "activity_id", "digest")
-        values = {name: [key[name] for key in moved] for name in names}
-        await session.fetch(statements.point_keys(), values)
-    vain = sorted(taken.keys() - keys.keys())
-    if vain:
-        await session.fetch(statements.free_keys(), {"hashes": vain})
-
-
-def _bytes(value: object) -> bytes:
-    assert isinstance(value, bytes)
-    return value
-
-
-async def _insert(
-    session: Session, activities: Sequence[Activity[object]], hints: Sequence[Message] = ()
-) -> None:
-    for part in _parts(activities):
-        await session.fetch(statements.insert_activities(), {**_given(part), **_told(hints)})
-        hints = ()
-
-
-def _parts(activities: Sequence[Activity[object]]) -> list[Sequence[Activity[object]]]:
-    """As many at a time as one statement should have."""
-    parts: list[Sequence[Activity[object]]] = []
-    start, size = 0, 0
-    for place, activity in enumerate(activities):
-        size += len(activity.payload)
-        if place - start >= BATCH or (size > BYTES and place > start):
-            parts.append(activities[start:place])
-            start, size = place, len(activity.payload)
-    parts.append(activities[start:])
-    return [part for part in parts if part]
-
-
-def _given(activities: Sequence[Activity[object]]) -> Columns:
-    values = [rows.given_values(activity) for activity in activities]
-    columns: Columns = {name: [each[name] for each in values] for name in statements.GIVEN}
-    columns["run_at"] = [each.run_at for each in activities]
-    columns["delay"] = [_bounded(each.delay) for each in activities]
-    return columns
-
-
-def _key_of(activity: Activity[object]) -> dict[str, object]:
-    key = activity.idempotency
-    assert key is not None
-    return {
-        "hash": key.hash,
-        "digest": key.digest,
-        "key_queue": activity.queue,
-        "key_type": activity.type,
-        "key_id": activity.id,
-    }
-
-
-def _told(hints: Sequence[Message]) -> Columns:
-    return {
-        "channels": [each.channel for each in hints],
-        "payloads": [each.payload for each in hints],
-    }
-
-
-def _bounded(delay: float | None) -> float | None:
-    return None if delay is None else min(delay, _LONGEST)
+async def _take(session: Session, steps: Steps[T]) -> T:
+    """Take steps on a connection of the store's own; what comes of them."""
+    answer: Rows | None = None
+    while True:
+        try:
+            statement, values = next(steps) if answer is None else steps.send(answer)
+        except StopIteration as end:
+            done: T = end.value
+            return done
+        answer = await session.fetch(statement, values)
 
 
 # -- claim --
@@ -296,21 +185,21 @@ async def settle(
     """See ``Backend.settle``."""
     rounds = _rounds(transitions)
     if len(rounds) == 1 and not any(each.hooks for each in transitions):
-        values = {**_outcomes(transitions), **_told(hints)}
+        values = {**_outcomes(transitions), **told(hints)}
         return _settlements(transitions, await connections.fetch(statements.settle(), values))
 
     async def run(session: Session) -> list[Settlement]:
         answers: dict[int, Settlement] = {}
-        told = hints
+        left = hints
         for places in rounds:
             batch = [transitions[place] for place in places]
-            found = await session.fetch(statements.settle(), {**_outcomes(batch), **_told(told)})
-            told = ()
+            found = await session.fetch(statements.settle(), {**_outcomes(batch), **told(left)})
+            left = ()
             settlements = _settlements(batch, found)
             answers |= zip(places, settlements, strict=True)
             applied = {each.id for each in settlements if each.verdict is Verdict.APPLIED}
             hooks = [hook for each in batch if each.id in applied for hook in each.hooks]
-            await _insert(session, hooks)
+            await _take(session, postgres_submission.insert(hooks))
         return [answers[place] for place in range(len(transitions))]
 
     return await connections.transact(run)
@@ -367,7 +256,7 @@ def _outcome(transition: Transition) -> tuple[object, ...]:
         transition.retry_count,
         transition.crash_count,
         transition.isolate,
-        _bounded(transition.delay),
+        bounded(transition.delay),
         _storable(transition.id, transition.result),
         rows.error_text(error),
         None if error is None else error.kind.value,
