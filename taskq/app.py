@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType, TracebackType
-from typing import Any, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
 from uuid import UUID
 
 import anyio
@@ -39,7 +39,14 @@ from taskq.retry import RetryPolicy
 from taskq.settings import SettingOverrides, Settings, load, replaced
 from taskq.snapshot import Stats
 from taskq.task import AsyncTask, Definition, SyncTask, Task
+from taskq.transaction import Placed, caller_transaction
 from taskq.worker import Worker
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from taskq.transaction import AwaitedSession, SyncSession
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -168,27 +175,53 @@ class TaskQ:
         """The tasks by name. Read-only."""
         return MappingProxyType(self.registry.tasks)
 
-    def enqueue(self, activities: Sequence[Activity[R]]) -> list[ActivityFuture[R]]:
+    def enqueue(
+        self,
+        activities: Sequence[Activity[R]],
+        *,
+        session: SyncSession | None = None,
+        connection: Connection | None = None,
+        notify: bool = True,
+    ) -> list[ActivityFuture[R]]:
         """Store built calls, all or none, in one round trip; futures answer one to one.
 
-        Blocks until they are committed. Raises as ``Task.delay``, and TypeError for anything that
+        Blocks until they are committed; with ``session`` or ``connection`` in that transaction of
+        the caller's, see ``Task.delay``. Raises as ``Task.delay``, and TypeError for anything that
         was not made by ``Task.build``.
         """
         decoders = self._decoders(activities)
-        receipts = self.client.submit(activities) if activities else []
-        return [
-            ActivityFuture(receipt.id, self.client, decode)
-            for receipt, decode in zip(receipts, decoders, strict=True)
-        ]
+        transaction = caller_transaction(
+            "taskq.enqueue()", session=session, connection=connection, notify=notify
+        )
+        if not activities:
+            return []
+        if transaction is None:
+            placed = Placed(self.client.submit(activities), self.client)
+        else:
+            placed = self.client.enlist(activities, transaction)
+        return _futures(placed, decoders)
 
-    async def aenqueue(self, activities: Sequence[Activity[R]]) -> list[ActivityFuture[R]]:
-        """The same as ``enqueue`` without blocking the event loop."""
+    async def aenqueue(
+        self,
+        activities: Sequence[Activity[R]],
+        *,
+        session: AwaitedSession | None = None,
+        connection: AsyncConnection | None = None,
+        notify: bool = True,
+    ) -> list[ActivityFuture[R]]:
+        """The same as ``enqueue`` without blocking the event loop, with SQLAlchemy's AsyncSession
+        or AsyncConnection."""
         decoders = self._decoders(activities)
-        receipts = await self.client.asubmit(activities) if activities else []
-        return [
-            ActivityFuture(receipt.id, self.client, decode)
-            for receipt, decode in zip(receipts, decoders, strict=True)
-        ]
+        transaction = caller_transaction(
+            "taskq.aenqueue()", session=session, connection=connection, notify=notify
+        )
+        if not activities:
+            return []
+        if transaction is None:
+            placed = Placed(await self.client.asubmit(activities), self.client)
+        else:
+            placed = await self.client.aenlist(activities, transaction)
+        return _futures(placed, decoders)
 
     def future(self, id: UUID | str) -> ActivityFuture[object]:
         """A handle on any activity; its result comes as plain JSON values."""
@@ -264,6 +297,13 @@ class TaskQ:
             task = SyncTask[..., Any](definition, self.client)
         self.registry.add(task)
         return task
+
+
+def _futures(placed: Placed, decoders: Sequence[Callable[[str], R]]) -> list[ActivityFuture[R]]:
+    return [
+        ActivityFuture(receipt.id, placed.tracker, decode)
+        for receipt, decode in zip(placed.receipts, decoders, strict=True)
+    ]
 
 
 _OWN_OPTIONS = frozenset({"name", "aliases", "no_retry", *HOOKS})

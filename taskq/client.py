@@ -5,17 +5,24 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, TypeVar, TypeVarTuple
 from uuid import UUID
 
 import anyio
 
-from taskq.backends import Store
+from taskq.backends import CallerTransaction, Enlisted, Store, Transactional
 from taskq.bridge import Bridge, DirectBridge, ResidentBridge
 from taskq.bridge.running import on_event_loop
 from taskq.clock import Clock
 from taskq.context import current_or_none
-from taskq.errors import ActivityNotFound, BackendUnavailable, EnqueueTimeout, ResultTimeout
+from taskq.errors import (
+    ActivityNotFound,
+    BackendUnavailable,
+    ConfigurationError,
+    EnqueueTimeout,
+    ResultTimeout,
+)
 from taskq.events import Enqueued
 from taskq.identifiers import new_id
 from taskq.logs import blocking_delay, opened, still_waiting
@@ -25,6 +32,7 @@ from taskq.publisher import Publisher
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
 from taskq.task import Effective
+from taskq.transaction import EnlistedTracker, Placed
 from taskq.watcher import Watcher
 
 T = TypeVar("T")
@@ -129,6 +137,20 @@ class StoreClient:
             raise self._enqueue_timeout(activities, seconds, error) from error
         return self._published(activities, receipts)
 
+    def enlist(self, activities: Sequence[Activity[Any]], transaction: CallerTransaction) -> Placed:
+        """Store calls in a transaction of the caller's, here and now; blocks meanwhile."""
+        store = self._transactional()
+        if on_event_loop():
+            self._say_that_it_blocks(activities[0].type)
+        return self._enlisted(activities, store.enlist(activities, transaction))
+
+    async def aenlist(
+        self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
+    ) -> Placed:
+        """The same on the caller's event loop, with what is awaited."""
+        store = self._transactional()
+        return self._enlisted(activities, await store.aenlist(activities, transaction))
+
     async def wait(self, id: UUID) -> Ended | None:
         """How an activity ended; None if there is no such activity."""
         return await self._watcher.wait(id)
@@ -208,14 +230,31 @@ class StoreClient:
             self._blocking_places.add(place)
             blocking_delay(type, place)
 
+    def _transactional(self) -> Transactional:
+        store = self.store
+        if store.capabilities.transactional and isinstance(store, Transactional):
+            return store
+        raise ConfigurationError(
+            f"{type(store).__name__} cannot store calls in a transaction of its caller's; the"
+            " backends for PostgreSQL and SQLite can"
+        )
+
+    def _enlisted(self, activities: Sequence[Activity[Any]], enlisted: Enlisted) -> Placed:
+        if self._publisher.listened:
+            enlisted.on_commit(partial(self._publish, activities, enlisted.receipts))
+        return Placed(enlisted.receipts, EnlistedTracker(enlisted, self))
+
     def _published(
         self, activities: Sequence[Activity[Any]], receipts: list[Receipt]
     ) -> list[Receipt]:
+        self._publish(activities, receipts)
+        return receipts
+
+    def _publish(self, activities: Sequence[Activity[Any]], receipts: Sequence[Receipt]) -> None:
         for activity, receipt in zip(activities, receipts, strict=True):
             self._publisher.publish(
                 Enqueued(activity=activity, id=receipt.id, created=receipt.created)
             )
-        return receipts
 
     def _enqueue_timeout(
         self, activities: Sequence[Activity[Any]], seconds: float, error: BackendUnavailable

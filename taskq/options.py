@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from taskq.backends import CallerTransaction
 from taskq.errors import ConfigurationError
 from taskq.model import DeadLetter, OnDuplicate, Priority
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
+from taskq.transaction import caller_transaction
+
+if TYPE_CHECKING:
+    from taskq.transaction import AnyConnection, AnySession
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9998, 12, 31, 23, 59, 59, tzinfo=UTC)
@@ -75,7 +80,10 @@ class TaskOptionArguments(TypedDict, total=False):
 
 
 class CallArguments(TaskOptionArguments, total=False):
-    """The keywords of ``Task.options``, for type checkers."""
+    """The keywords of ``Task.options``, for type checkers.
+
+    ``session`` or ``connection`` is a transaction of the caller's: see ``Task.delay``.
+    """
 
     queue: str
     run_at: datetime
@@ -89,12 +97,16 @@ class CallArguments(TaskOptionArguments, total=False):
     user_id: str
     tags: Mapping[str, str]
     as_root: bool
+    session: AnySession | None
+    connection: AnyConnection | None
+    notify: bool
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
     """What only a call can say. ``run_at`` is aware UTC, ``delay`` seconds; at most one is set.
 
-    ``metadata`` and ``tags`` are read once, when the call is made.
+    ``metadata`` and ``tags`` are read once, when the call is made. At most one of ``session`` and
+    ``connection`` is set; ``notify`` is True where neither is.
     """
 
     run_at: datetime | None = None
@@ -108,6 +120,15 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     user_id: str | None = None
     tags: Mapping[str, str] | None = None
     as_root: bool = False
+    session: object = None
+    connection: object = None
+    notify: bool = True
+
+    def transaction(self, where: str) -> CallerTransaction | None:
+        """The caller's transaction, if there is one. Raises TypeError, see there."""
+        return caller_transaction(
+            where, session=self.session, connection=self.connection, notify=self.notify
+        )
 
 
 def task_options(where: str, given: Mapping[str, object]) -> TaskOptions:
@@ -135,7 +156,7 @@ def call_options(
     """Split and check the keywords of ``Task.options``; ``base`` are those of an earlier call.
 
     Raises ValueError for a bad value (ConfigurationError for a bad task option), TypeError for an
-    unknown name.
+    unknown name, and for a session beside a connection.
     """
     _known(where, given, CallArguments.__annotations__, set())
     call = {name: value for name, value in given.items() if name in CallOptions.__struct_fields__}
@@ -146,13 +167,22 @@ def call_options(
         call["run_at"], call["delay"] = instant(where, call["run_at"]), None
     elif "delay" in call:
         call["delay"], call["run_at"] = seconds(where, "delay", call["delay"]), None
+    _check_call(where, call)
+    options = msgspec.structs.replace(base, **call)
+    options.transaction(where)
+    return task_options(where, task), options
+
+
+def _check_call(where: str, call: dict[str, object]) -> None:
+    """Check what is not a time, and make ``on_duplicate`` a member."""
     for name in ("source", "correlation_id", "user_id"):
         if name in call:
             _text(where, name, call[name], longest=LONGEST_TEXT)
     if "idempotency_key" in call:
         _text(where, "idempotency_key", call["idempotency_key"])
-    if "as_root" in call:
-        _flag(where, "as_root", call["as_root"])
+    for name in ("as_root", "notify"):
+        if name in call:
+            _flag(where, name, call[name])
     if "on_duplicate" in call:
         call["on_duplicate"] = _member(where, "on_duplicate", call["on_duplicate"], OnDuplicate)
     if call.get("on_mismatch", "error") not in ("error", "ignore"):
@@ -163,7 +193,6 @@ def call_options(
         _tags(where, call["tags"])
     if "metadata" in call and not isinstance(call["metadata"], Mapping):
         raise ValueError(f"{where}: metadata must be a mapping, not {call['metadata']!r}")
-    return task_options(where, task), msgspec.structs.replace(base, **call)
 
 
 def instant(where: str, when: object) -> datetime:

@@ -29,6 +29,11 @@ class Publisher:
         """How often a listener has raised."""
         return sum(self._failed.values())
 
+    @property
+    def listened(self) -> bool:
+        """Whether there is anybody to tell."""
+        return bool(self._listeners)
+
     def add(self, listener: Listener) -> None:
         """Tell this listener too, from the next event on."""
         self._listeners = (*self._listeners, listener)

@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Struct
 
+from taskq.backends import CallerTransaction
 from taskq.codec import Codec, digest, from_json, to_json
 from taskq.context import Context, current_or_none
 from taskq.errors import DepthExceeded, SerializationError
@@ -19,6 +20,7 @@ from taskq.idempotency import key_hash
 from taskq.model import Activity, Hook, Idempotency, Policy, Priority, Receipt
 from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
 from taskq.retry import RetryPolicy
+from taskq.transaction import Placed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,6 +54,17 @@ class Client(Tracker, Protocol):
 
     async def asubmit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
         """The same without blocking the event loop."""
+        ...
+
+    def enlist(self, activities: Sequence[Activity[Any]], transaction: CallerTransaction) -> Placed:
+        """Store calls in a transaction of the caller's. Raises TypeError, ConfigurationError,
+        InvalidState, BackendError, IdempotencyConflict."""
+        ...
+
+    async def aenlist(
+        self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
+    ) -> Placed:
+        """The same with a session or connection that is awaited."""
         ...
 
 
@@ -125,12 +138,32 @@ class Task(Generic[P, R]):
         Raises TypeError for arguments that do not fit the signature, SerializationError for a value
         that cannot be stored exactly, EnqueueTimeout, BackendError, IdempotencyConflict,
         DepthExceeded. Nothing is stored then (after EnqueueTimeout it may have been).
+
+        With ``options(session=…)`` or ``options(connection=…)``, SQLAlchemy's, the call is stored
+        in that transaction: it exists if and only if that commits, and workers learn of it then.
+        It runs here, in a savepoint, with that transaction's durability and patience for locks. The
+        database must be the one of the app. The future raises InvalidState until the transaction is
+        over. ``notify=False`` is for two-phase transactions on PostgreSQL, which forbid NOTIFY:
+        workers then find the call by polling. Raises as above, and TypeError for an async session
+        (they are for ``adelay``), ConfigurationError for a store that cannot do this or another
+        database, InvalidState for a connection in autocommit or a transaction that has failed.
         """
-        return self._future(self._client.submit([self.build(*args, **kwargs)])[0])
+        activity = self._built(args, kwargs)
+        transaction = self._call.transaction(self.name)
+        if transaction is None:
+            return self._future(self._client.submit([activity])[0])
+        return self._placed(self._client.enlist([activity], transaction))
 
     async def adelay(self, *args: P.args, **kwargs: P.kwargs) -> ActivityFuture[R]:
-        """The same as ``delay`` without blocking the event loop (asyncio or trio)."""
-        return self._future((await self._client.asubmit([self.build(*args, **kwargs)]))[0])
+        """The same as ``delay`` without blocking the event loop (asyncio or trio).
+
+        It takes AsyncSession and AsyncConnection where ``delay`` takes Session and Connection.
+        """
+        activity = self._built(args, kwargs)
+        transaction = self._call.transaction(self.name)
+        if transaction is None:
+            return self._future((await self._client.asubmit([activity]))[0])
+        return self._placed(await self._client.aenlist([activity], transaction))
 
     def schedule(
         self, when: timedelta | float | datetime, /, *args: P.args, **kwargs: P.kwargs
@@ -148,15 +181,18 @@ class Task(Generic[P, R]):
     def build(self, *args: P.args, **kwargs: P.kwargs) -> Activity[R]:
         """The call as an Activity that is not stored yet, for ``taskq.enqueue([...])``.
 
-        Its id is chosen here: storing it twice stores it once. Raises as ``delay`` for arguments.
+        Its id is chosen here: storing it twice stores it once. Raises as ``delay`` for arguments;
+        TypeError where a session or connection is among the options: that is given to ``enqueue``.
         """
-        return self._activity(self._definition.codec.encode(args, kwargs))
+        self._refuse_transaction("build")
+        return self._built(args, kwargs)
 
     def build_json(self, payload: str) -> Activity[R]:
         """The same from the JSON text of an object of named arguments, checked as a call is.
 
         Raises TypeError for names that do not fit the signature, SerializationError for the rest.
         """
+        self._refuse_transaction("build_json")
         codec = self._definition.codec
         given = from_json(payload, label="the arguments")
         if not isinstance(given, dict):
@@ -173,6 +209,19 @@ class Task(Generic[P, R]):
     def _future(self, receipt: Receipt) -> ActivityFuture[R]:
         return self.future(receipt.id)
 
+    def _placed(self, placed: Placed) -> ActivityFuture[R]:
+        [receipt] = placed.receipts
+        return ActivityFuture(receipt.id, placed.tracker, self._definition.codec.decode_result)
+
+    def _refuse_transaction(self, method: str) -> None:
+        where = f"{self.name}.{method}()"
+        transaction = self._call.transaction(where)
+        if transaction is not None:
+            raise TypeError(
+                f"{where} stores nothing, so it takes no {transaction.given_as}:"
+                f" give it to enqueue or aenqueue, with {transaction.given_as}="
+            )
+
     def _at(self, when: timedelta | float | datetime) -> Self:
         if isinstance(when, datetime):
             given: dict[str, object] = {"run_at": when}
@@ -184,6 +233,9 @@ class Task(Generic[P, R]):
 
     def _copy(self, options: TaskOptions, call: CallOptions) -> Self:
         return type(self)(self._definition, self._client, options=options, call=call)
+
+    def _built(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Activity[R]:
+        return self._activity(self._definition.codec.encode(args, kwargs))
 
     def _activity(self, payload: str) -> Activity[R]:
         call = self._call

@@ -12,8 +12,10 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from taskq.backends import (
+    CallerTransaction,
     Capabilities,
     ClaimRequest,
+    Enlisted,
     Heartbeat,
     Hint,
     Promotion,
@@ -29,11 +31,13 @@ from taskq.backends.sql import (
     statements,
 )
 from taskq.backends.sql.address import address_of
+from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.channels import TOKEN, Message
 from taskq.backends.sql.connections import Connections
 from taskq.backends.sql.driver import Records
 from taskq.backends.sql.facade import Facade
 from taskq.backends.sql.hints import Hints
+from taskq.backends.sql.postgres_enlisting import Place
 from taskq.backends.sql.postgres_failures import mapped
 from taskq.backends.sql.postgres_schema import look
 from taskq.backends.sql.steering import Steering
@@ -79,12 +83,14 @@ class PostgresBackend(Steering):
         self._hints = Hints(
             self._address, token=os.urandom(TOKEN // 2).hex(), listen=listen, send=self._send
         )
+        self._place = Place(self._address.location, schema)
         self._opened = False
 
     @property
     def capabilities(self) -> Capabilities:
-        """It outlives processes, they share it, and it needs the storage loop."""
-        return Capabilities(durable=True, shared=True, resident=True)
+        """It outlives processes, they share it, it needs the storage loop, and callers may store
+        calls in transactions of their own."""
+        return Capabilities(durable=True, shared=True, resident=True, transactional=True)
 
     @property
     def location(self) -> str:
@@ -212,6 +218,22 @@ class PostgresBackend(Steering):
         """See ``Backend.watch``. It returns when the database has been told to send hints, or after
         some seconds without."""
         return await self._hints.watch(topics, listener)
+
+    # -- Transactional --
+
+    def enlist(
+        self, activities: Sequence[Activity[object]], transaction: CallerTransaction
+    ) -> Enlisted:
+        """See ``Transactional.enlist``. Whether it is the same database cannot be told."""
+        notify = transaction.notify
+        return self._place.enlist(connection_of(transaction), activities, notify=notify)
+
+    async def aenlist(
+        self, activities: Sequence[Activity[object]], transaction: CallerTransaction
+    ) -> Enlisted:
+        """See ``Transactional.aenlist``."""
+        enlist = partial(self._place.enlist, activities=activities, notify=transaction.notify)
+        return await on_connection(transaction, enlist)
 
     # -- transactions --
 

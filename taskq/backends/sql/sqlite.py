@@ -12,8 +12,10 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from taskq.backends import (
+    CallerTransaction,
     Capabilities,
     ClaimRequest,
+    Enlisted,
     Heartbeat,
     Hint,
     Promotion,
@@ -23,10 +25,12 @@ from taskq.backends import (
 )
 from taskq.backends.changes import Changes
 from taskq.backends.sql import reader, writer
+from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.connect import Mode, make_engine, transaction
 from taskq.backends.sql.failures import mapped
 from taskq.backends.sql.schema import set_up
+from taskq.backends.sql.sqlite_enlisting import enlist
 from taskq.backends.sql.steering import Steering
 from taskq.backends.sql.watching import Watches, data_version
 from taskq.bridge.lane import Lane
@@ -60,12 +64,14 @@ class SQLiteBackend(Steering):
         impatient = make_engine(self._path, lock_timeout=0.0)
         self._watches = Watches(impatient, self._changed_elsewhere)
         self._version_seen: int | None = None
+        self._enlist = partial(enlist, path=self._path, now=self._clock.now)
         self._opened = False
 
     @property
     def capabilities(self) -> Capabilities:
-        """It outlives processes, they share it, and it needs the storage loop."""
-        return Capabilities(durable=True, shared=True, resident=True)
+        """It outlives processes, they share it, it needs the storage loop, and callers may store
+        calls in transactions of their own."""
+        return Capabilities(durable=True, shared=True, resident=True, transactional=True)
 
     @property
     def location(self) -> str:
@@ -167,6 +173,20 @@ class SQLiteBackend(Steering):
         watch = self._watches.add(topics, listener)
         await self._changed_elsewhere()
         return watch
+
+    # -- Transactional --
+
+    def enlist(
+        self, activities: Sequence[Activity[object]], transaction: CallerTransaction
+    ) -> Enlisted:
+        """See ``Transactional.enlist``. Takes the file's write lock until the transaction ends."""
+        return self._enlist(connection_of(transaction), activities)
+
+    async def aenlist(
+        self, activities: Sequence[Activity[object]], transaction: CallerTransaction
+    ) -> Enlisted:
+        """See ``Transactional.aenlist``."""
+        return await on_connection(transaction, partial(self._enlist, activities=activities))
 
     # -- transactions --
 

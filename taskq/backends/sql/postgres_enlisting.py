@@ -1,0 +1,125 @@
+"""Storing calls in a caller's transaction on PostgreSQL, by asyncpg or psycopg."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DataError, DBAPIError
+
+from taskq.backends import Topic
+from taskq.backends.sql.channels import TOKEN, Message, channels_of, messages
+from taskq.backends.sql.enlisting import (
+    Joined,
+    check_usable,
+    in_autocommit,
+    no_transaction,
+    savepoint,
+)
+from taskq.backends.sql.postgres_failures import MIGRATE, mapped, sqlstate
+from taskq.backends.sql.postgres_schema import quoted
+from taskq.backends.sql.postgres_submission import Rows, submit
+from taskq.backends.sql.tables import activities as table
+from taskq.errors import (
+    BackendError,
+    BackendUnavailable,
+    IdempotencyConflict,
+    InvalidState,
+    SchemaError,
+)
+from taskq.model import Activity, Receipt
+
+_NOBODY: Final = "0" * TOKEN
+"""The sender's token: no backend has told itself of these."""
+
+_SCHEMA: Final = text(
+    "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE c.oid = to_regclass(CAST(:name AS text))"
+)
+
+_LOST, _FAILED, _LOCKED = "40001", "25P02", "55P03"
+
+
+class Place:
+    """Where the store keeps its tables: ``location`` for people, ``schema`` as its setting is."""
+
+    def __init__(self, location: str, schema: str | None) -> None:
+        self.location = location
+        self._schema = schema
+        # A caller's own map is for its own tables.
+        self._options: dict[str, Any] = {
+            "schema_translate_map": {} if schema is None else {None: schema}
+        }
+
+    def enlist(
+        self, connection: Connection, activities: Sequence[Activity[object]], *, notify: bool
+    ) -> Joined:
+        """See ``Transactional.enlist``."""
+        check_usable(connection, "postgresql", self.location)
+        if in_autocommit(connection):
+            raise no_transaction()
+        keys = [each.idempotency.key for each in activities if each.idempotency is not None]
+        with self._mapped(keys), savepoint(connection) as root:
+            channel = channels_of(self._found(connection))[Topic.READY]
+            hints = messages(channel, _NOBODY, ()) if notify else []
+            return Joined(self._stored(connection, activities, hints), root)
+
+    def _found(self, connection: Connection) -> str:
+        """The schema where the tables are. Looked for, so that nothing fails without them."""
+        prefix = "" if self._schema is None else f"{quoted(self._schema)}."
+        schema: str | None = connection.scalar(_SCHEMA, {"name": prefix + table.name})
+        if schema is None:
+            where = "" if self._schema is None else f" in schema {self._schema!r} (TASKQ_SCHEMA)"
+            raise SchemaError(
+                f"the database of this transaction has no taskq tables{where}; the app's is"
+                f" {self.location}: {MIGRATE}"
+            )
+        return schema
+
+    def _stored(
+        self,
+        connection: Connection,
+        activities: Sequence[Activity[object]],
+        hints: Sequence[Message],
+    ) -> list[Receipt]:
+        """Take the steps here; what comes of them."""
+        steps = submit(activities, hints)
+        answer: Rows | None = None
+        while True:
+            try:
+                statement, values = next(steps) if answer is None else steps.send(answer)
+            except StopIteration as end:
+                receipts: list[Receipt] = end.value
+                return receipts
+            found = connection.execute(statement, values, execution_options=self._options)
+            answer = found.all()
+
+    @contextmanager
+    def _mapped(self, keys: Sequence[str]) -> Generator[None]:
+        """As for the store's own connections; but whose transaction it is makes a difference."""
+        with mapped(self.location, lock_timeout=0):
+            try:
+                yield
+            except DBAPIError as error:
+                meaning = _meaning(sqlstate(error), keys, str(error.orig))
+                if meaning is None and isinstance(error, DataError):
+                    meaning = BackendError(f"a value cannot be stored: {error.orig}")
+                if meaning is None:
+                    raise
+                raise meaning from error
+
+
+def _meaning(state: str | None, keys: Sequence[str], text: str) -> Exception | None:
+    if state == _FAILED:
+        return InvalidState(f"the transaction has failed already, roll it back first: {text}")
+    if state == _LOCKED:
+        return BackendUnavailable(f"another transaction holds what is needed: {text}")
+    if state == _LOST and keys:
+        named = ", ".join(map(repr, keys[:3]))
+        return IdempotencyConflict(
+            f"an idempotency key ({named}) was given to an activity after this transaction began,"
+            " and its isolation level hides that one: call again in a new transaction"
+        )
+    return None
