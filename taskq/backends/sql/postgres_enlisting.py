@@ -94,7 +94,7 @@ class Place:
                 receipts: list[Receipt] = end.value
                 return receipts
             found = connection.execute(statement, values, execution_options=self._options)
-            answer = found.all()
+            answer = found.all() if found.returns_rows else ()
 
     @contextmanager
     def _mapped(self, keys: Sequence[str]) -> Generator[None]:
