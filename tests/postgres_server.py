@@ -23,7 +23,12 @@ from typing import Any
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
-SETTINGS = ("unix_socket_directories=", "max_connections=200", "shared_buffers=64MB")
+SETTINGS = (
+    "unix_socket_directories=",
+    "max_connections=200",
+    "shared_buffers=64MB",
+    "max_prepared_transactions=10",
+)
 
 
 class NoServer(Exception):

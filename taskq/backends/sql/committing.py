@@ -1,7 +1,8 @@
 """Calls back after a commit of SQLAlchemy's, and only then.
 
 SQLAlchemy tells of a commit before it is made, of an error in it afterwards, and of its success not
-at all: then it lets go of the transaction. So that is waited for. What was added inside of a
+at all: then it lets go of the transaction. So that is waited for: where the program itself holds
+SQLAlchemy's Transaction object, until it lets go of it too. What was added inside of a
 savepoint that is rolled back is dropped, where savepoints end in the opposite order of their begin,
 as ``with`` and sessions end them; SQL text that commits or rolls back is not seen.
 """

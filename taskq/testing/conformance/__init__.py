@@ -38,6 +38,7 @@ from taskq.testing.conformance.settle import SettleTests
 from taskq.testing.conformance.sharing import OpeningTests, SharingTests
 from taskq.testing.conformance.submit import SubmitTests
 from taskq.testing.conformance.text import TextTests
+from taskq.testing.conformance.transactions import TransactionTests
 from taskq.testing.conformance.watches import WatchTests
 
 
@@ -63,6 +64,7 @@ class BackendConformance(
     OperatorRetryTests,
     TextTests,
     SharingTests,
+    TransactionTests,
     Fixtures,
 ):
     """Every test of the contract."""

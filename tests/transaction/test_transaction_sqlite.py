@@ -1,0 +1,99 @@
+"""SQLite's transactions, which its driver begins in its own way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from sqlalchemy import event
+
+from taskq import ActivityNotFound, Status, TaskQ
+from taskq.backends import Hint, Topic
+from taskq.backends.sql import SQLiteBackend
+from taskq.errors import BackendUnavailable
+from taskq.task import AsyncTask
+from tests.transaction.callers import Caller
+from tests.transaction.conftest import SQLITE
+
+Add = AsyncTask[[int, int], int]
+
+pytestmark = pytest.mark.parametrize("caller_kind", SQLITE, ids=str)
+
+
+def begins_itself(caller: Caller, begin: str = "BEGIN") -> Any:
+    """An engine as SQLAlchemy's manual recommends: the driver begins nothing, an event does."""
+    engine = caller.engine()
+    core = engine if caller.blocks else engine.sync_engine
+
+    def on_connect(connection: Any, record: object) -> None:
+        connection.isolation_level = None
+
+    def on_begin(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(core, "connect", on_connect)
+    event.listen(core, "begin", on_begin)
+    return engine
+
+
+@pytest.mark.parametrize("commit", [False, True], ids=["rollback", "commit"])
+async def test_an_engine_that_begins_by_itself_is_joined(
+    caller: Caller, add: Add, commit: bool
+) -> None:
+    """promise:G2"""
+    async with caller.transaction(begins_itself(caller)) as transaction:
+        await transaction.execute("SELECT count(*) FROM taskq_activities")
+        future = await transaction.delay(add, 1, 2)
+        await (transaction.commit() if commit else transaction.rollback())
+
+    if commit:
+        assert (await future.ainfo()).status is Status.PENDING
+    else:
+        with pytest.raises(ActivityNotFound):
+            await future.ainfo()
+
+
+async def test_a_transaction_that_was_left_behind_is_told_to_begin_immediate(
+    caller: Caller, app: TaskQ, add: Add
+) -> None:
+    """fault:L12: it has read, then another one wrote; it goes on reading."""
+    async with caller.transaction(begins_itself(caller)) as transaction:
+        await transaction.execute("SELECT count(*) FROM taskq_activities")
+        await add.adelay(0, 0)
+        with pytest.raises(BackendUnavailable, match="BEGIN IMMEDIATE"):
+            await transaction.delay(add, 1, 2)
+        assert await transaction.execute("SELECT count(*) FROM taskq_activities") == [(0,)]
+        await transaction.rollback()
+
+        future = await transaction.delay(add, 1, 2)
+        await transaction.commit()
+    assert (await future.ainfo()).status is Status.PENDING
+
+
+async def test_a_read_before_does_not_stand_in_the_way(caller: Caller, add: Add) -> None:
+    """The driver begins nothing for a SELECT, so that nothing is left behind."""
+    async with caller.transaction() as transaction:
+        await transaction.execute("SELECT count(*) FROM taskq_activities")
+        await add.adelay(0, 0)
+        future = await transaction.delay(add, 1, 2)
+        await transaction.commit()
+    assert (await future.ainfo()).status is Status.PENDING
+
+
+async def test_the_commit_is_a_hint_to_other_backends(
+    caller: Caller, app: TaskQ, add: Add, url: str
+) -> None:
+    """promise:G2: by data_version, with no hint before."""
+    hints: list[Hint] = []
+    store = app.client.store
+    assert isinstance(store, SQLiteBackend)
+    watch = await app.client.call(store.watch, [Topic.READY], hints.append)
+    async with caller.transaction() as transaction:
+        await transaction.delay(add, 1, 2)
+        assert hints == []
+        await transaction.commit()
+        with anyio.fail_after(10):
+            while not hints:
+                await anyio.sleep(0.005)
+    await app.client.call(watch.close)
