@@ -156,6 +156,21 @@ async def test_what_cannot_be_stored_leaves_the_transaction_usable(
         assert len(await transaction.execute("SELECT id FROM orders")) == 1
 
 
+async def test_a_conflict_in_a_batch_leaves_nothing_of_it(
+    caller: Caller, app: TaskQ, add: Add
+) -> None:
+    """promise:G2, promise:G3: no activity, and no key that points nowhere."""
+    await add.options(idempotency_key="taken").adelay(1, 2)
+    fresh, taken = (add.options(idempotency_key=key) for key in ("fresh", "taken"))
+
+    async with caller.transaction() as transaction:
+        with pytest.raises(IdempotencyConflict):
+            await transaction.enqueue(app, [add.build(0, 0), fresh.build(1, 2), taken.build(5, 6)])
+        await transaction.commit()
+
+        assert await counts(transaction) == (1, 1)
+
+
 async def test_a_batch_is_stored_and_folded_in_order(caller: Caller, app: TaskQ, add: Add) -> None:
     """promise:G2"""
     keyed = add.options(idempotency_key="order")

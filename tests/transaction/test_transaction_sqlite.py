@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import anyio
@@ -69,6 +71,35 @@ async def test_a_transaction_that_was_left_behind_is_told_to_begin_immediate(
         future = await transaction.delay(add, 1, 2)
         await transaction.commit()
     assert (await future.ainfo()).status is Status.PENDING
+
+
+async def test_a_holder_that_is_not_committed_is_waited_for(
+    caller: Caller, app: TaskQ, add: Add
+) -> None:
+    """promise:G2, promise:G3: the lock is taken before anything is read."""
+    if not caller.blocks:
+        pytest.skip("the same code; here it needs a thread")
+    engine = begins_itself(caller)
+    writes = threading.Event()
+
+    def on_execute(*call: Any) -> None:
+        if call[2].startswith(("DELETE", "INSERT")):
+            writes.set()
+
+    def wait() -> Any:
+        with engine.connect() as connection:
+            event.listen(connection, "before_cursor_execute", on_execute)
+            future = add.options(connection=connection, idempotency_key="order").delay(1, 2)
+            connection.commit()
+            return future
+
+    async with caller.transaction(engine) as holder:
+        first = await holder.delay(add, 1, 2, idempotency_key="order")
+        with ThreadPoolExecutor(1) as pool:
+            second = pool.submit(wait)
+            assert writes.wait(10)
+            await holder.commit()
+            assert second.result(10).id == first.id
 
 
 async def test_a_read_before_does_not_stand_in_the_way(caller: Caller, add: Add) -> None:

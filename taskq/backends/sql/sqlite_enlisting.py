@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, false
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from taskq.backends.sql import writer
 from taskq.backends.sql.enlisting import (
@@ -29,7 +29,7 @@ from taskq.model import Activity
 _TABLE: Final = "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?"
 
 # It changes nothing, but it takes the write lock, and so waits for it: a transaction that has only
-# read could not come to write any more once another one had.
+# read cannot wait, and cannot come to write any more once another one has written.
 _LOCK: Final = delete(keys).where(false())
 
 
@@ -46,12 +46,7 @@ def enlist(
         _check_file(connection, path)
         _begin(connection)
         with savepoint(connection) as root:
-            if connection.exec_driver_sql(_TABLE, (table.name,)).first() is None:
-                raise SchemaError(
-                    f"{path} has no taskq tables yet: `async with taskq` makes them, or"
-                    f" `taskq migrate --database sqlite:///{path}`"
-                )
-            connection.execute(_LOCK)
+            _lock(connection, path)
             receipts, _ = writer.submit(connection, now(), activities)
             return Joined(receipts, root)
 
@@ -82,6 +77,19 @@ def _begin(connection: Connection) -> None:
     if in_autocommit(connection) or getattr(driver, "autocommit", None) is True:
         raise no_transaction()
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _lock(connection: Connection, path: str) -> None:
+    """Take the write lock. Nothing may be read before: see ``_LOCK``."""
+    try:
+        connection.execute(_LOCK)
+    except OperationalError as error:
+        if connection.exec_driver_sql(_TABLE, (table.name,)).first() is not None:
+            raise
+        raise SchemaError(
+            f"{path} has no taskq tables yet: `async with taskq` makes them, or"
+            f" `taskq migrate --database sqlite:///{path}`"
+        ) from error
 
 
 @contextmanager
