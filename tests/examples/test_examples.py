@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres_databases import Databases
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 LONGEST = 80
@@ -66,15 +68,20 @@ rested
 {"stored": "add", "arguments": {"left": 2, "right": 3}}
 {"settled": "completed"}
 """,
+    "transactional_enqueue": """\
+201 order 1 is confirmed to ada@example.com
+402 the card is refused
+1 activity
+""",
 }
 
 
-def run(name: str, folder: Path) -> str:
+def run(name: str, folder: Path, url: str | None = None) -> str:
     """What an example prints, run as its reader would, with warnings as errors."""
     answer = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")],
         cwd=folder,
-        env=os.environ | {"TASKQ_DATABASE_URL": f"sqlite:///{folder}/example.db"},
+        env=os.environ | {"TASKQ_DATABASE_URL": url or f"sqlite:///{folder}/example.db"},
         capture_output=True,
         text=True,
         timeout=60,
@@ -90,8 +97,15 @@ def test_an_example_prints_what_it_says(name: str, tmp_path: Path) -> None:
     """quickstart: seed:Q12. priorities_and_delays: seed:P6, seed:P7 (all four levels, in order),
     seed:P8, seed:Q7. retries_and_dead_letters: seed:R13, seed:R16, seed:R17, seed:R20.
     idempotency: seed:I3, seed:I4, seed:I5. trio_app: seed:S3. sync_script: seed:Q14, seed:E18.
-    custom_backend: seed:B15."""
+    custom_backend: seed:B15. transactional_enqueue: promise:G2."""
     assert run(name, tmp_path) == PRINTED[name]
+
+
+def test_the_transactional_example_runs_on_postgresql(tmp_path: Path, databases: Databases) -> None:
+    """promise:G2"""
+    printed = run("transactional_enqueue", tmp_path, databases.fresh())
+
+    assert printed == PRINTED["transactional_enqueue"]
 
 
 def test_isolated_workers_run_their_own_types_and_nothing_else(tmp_path: Path) -> None:

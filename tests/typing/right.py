@@ -9,6 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import assert_type
 from uuid import UUID
 
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
+from sqlalchemy.orm import Session, scoped_session
+
 from taskq import (
     Activity,
     ActivityFuture,
@@ -107,6 +111,38 @@ async def main() -> None:
         async for error in worker.errors:
             raise error.error
     await taskq.run_worker(burst=True)
+
+
+def in_a_transaction(
+    session: Session, scoped: scoped_session[Session], connection: Connection
+) -> None:
+    assert_type(send_email.options(session=session).delay(to="a"), ActivityFuture[str])
+    assert_type(send_email.options(connection=connection).delay("a"), ActivityFuture[str])
+    assert_type(
+        resize.options(session=scoped, notify=False, idempotency_key="k").schedule(5, 1, 2),
+        ActivityFuture[list[int]],
+    )
+    batch = [send_email.build("a")]
+    assert_type(taskq.enqueue(batch, session=session), list[ActivityFuture[str]])
+    assert_type(taskq.enqueue(batch, session=scoped), list[ActivityFuture[str]])
+    assert_type(
+        taskq.enqueue(batch, connection=connection, notify=False), list[ActivityFuture[str]]
+    )
+    assert_type(send_email.options(session=None).build("a"), Activity[str])
+
+
+async def in_an_async_transaction(
+    session: AsyncSession, scoped: async_scoped_session[AsyncSession], connection: AsyncConnection
+) -> None:
+    assert_type(await send_email.options(session=session).adelay(to="a"), ActivityFuture[str])
+    assert_type(await send_email.options(session=scoped).aschedule(5, "a"), ActivityFuture[str])
+    assert_type(await resize.options(connection=connection).adelay(1, 2), ActivityFuture[list[int]])
+    batch = [send_email.build("a")]
+    assert_type(await taskq.aenqueue(batch, session=session), list[ActivityFuture[str]])
+    assert_type(await taskq.aenqueue(batch, session=scoped), list[ActivityFuture[str]])
+    assert_type(
+        await taskq.aenqueue(batch, connection=connection, notify=False), list[ActivityFuture[str]]
+    )
 
 
 def takes_tasks(first: AsyncTask[..., str], second: SyncTask[[int, int], list[int]]) -> None: ...

@@ -3,6 +3,10 @@ other line may be one. Checked by tests/typing/test_typing.py; never run."""
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
+
 from taskq import ActivityFuture, AsyncTask, Priority, TaskQ
 
 taskq = TaskQ("memory://")
@@ -35,6 +39,16 @@ number: int = resize.delay(1, 2).result()  # wrong
 task: AsyncTask[[int], str] = send_email  # wrong
 TaskQ("memory://", leese=3)  # wrong
 taskq.worker(concurency=3)  # wrong
+
+
+async def in_a_transaction(session: AsyncSession, sync: Session, connection: Connection) -> None:
+    send_email.options(session="sqlite://")  # wrong
+    send_email.options(session=connection)  # wrong
+    send_email.options(connection=session)  # wrong
+    send_email.options(notify="no")  # wrong
+    taskq.enqueue([send_email.build("a")], session=session)  # wrong
+    await taskq.aenqueue([send_email.build("a")], session=sync)  # wrong
+    await taskq.aenqueue([send_email.build("a")], connection=connection)  # wrong
 
 
 @taskq.activity(timeot=3)  # wrong
