@@ -42,6 +42,20 @@ USES = {
         import anyio
         anyio.run(signed_up, "ada@example.com")
         """,
+    "place_order": """
+        import sqlite3
+        import anyio
+        from contextlib import closing
+
+        async def use_place_order():
+            await place_order("ada@example.com")
+            await engine.dispose()
+
+        with closing(sqlite3.connect("taskq.db")) as file:
+            file.execute("CREATE TABLE orders (email TEXT)")
+            anyio.run(use_place_order)
+            assert list(file.execute("SELECT email FROM orders")) == [("ada@example.com",)]
+        """,
     "checkout": """
         import anyio
         from taskq import ActivityFailed
@@ -152,7 +166,7 @@ def test_the_python_of_a_page_runs(page: Path, folder: Path) -> None:
 
     if page == README:  # what handlers print comes from whichever worker runs them
         said = [line for line in printed.splitlines() if not line.startswith("sending ")]
-        assert said == ["message for ada@example.com"] * 3
+        assert said == ["message for ada@example.com"] * 4
     for test in folder.glob("test_*.py"):
         assert " passed" in python(folder, "-m", "pytest", "-q", "-k", "submitted", test.name)
 
