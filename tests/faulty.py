@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct
 
 from taskq.backends import (
@@ -96,7 +97,8 @@ class FaultyBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        return self.inner.capabilities
+        # No fault can be put into a caller's transaction.
+        return msgspec.structs.replace(self.inner.capabilities, transactional=False)
 
     @property
     def location(self) -> str:

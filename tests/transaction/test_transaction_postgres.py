@@ -286,6 +286,26 @@ async def test_a_commit_that_fails_is_no_commit(
     assert [each.id for each in heard.enqueued] == [kept.id]
 
 
+@drivers
+async def test_a_connection_that_breaks_is_unavailable(
+    caller: Caller, app: TaskQ, add: Add, databases: Databases, url: str
+) -> None:
+    """promise:G2: nothing is left, and the future says so."""
+    async with caller.transaction() as transaction:
+        future = await transaction.delay(add, 1, 2)
+        [[pid]] = await transaction.execute("SELECT pg_backend_pid()")
+        databases.run(url, f"SELECT pg_terminate_backend({pid})")
+        with pytest.raises(BackendUnavailable):
+            await transaction.delay(add, 1, 2)
+        await transaction.rollback()
+
+        with pytest.raises(ActivityNotFound):
+            await future.ainfo()
+        again = await transaction.delay(add, 1, 2)
+        await transaction.commit()
+    assert (await again.ainfo()).status is Status.PENDING
+
+
 @once
 async def test_a_future_keeps_no_connection(caller: Caller, add: Add) -> None:
     """Nor does what is told of its commit."""

@@ -62,8 +62,11 @@ async def test_closing_without_a_commit_leaves_nothing(caller: Caller, add: Add)
     async with caller.transaction() as transaction:
         future = await transaction.delay(add, 1, 2)
 
-    with pytest.raises(ActivityNotFound):
-        await future.ainfo()
+    with anyio.fail_after(10):
+        with pytest.raises(ActivityNotFound):
+            await future
+        with pytest.raises(ActivityNotFound):
+            await future.acancel()
 
 
 async def test_a_commit_makes_it_run(caller: Caller, app: TaskQ, add: Add, orders: str) -> None:

@@ -58,13 +58,14 @@ class Place:
     ) -> Joined:
         """See ``Transactional.enlist``."""
         check_usable(connection, "postgresql", self.location)
-        if in_autocommit(connection):
-            raise no_transaction()
         keys = [each.idempotency.key for each in activities if each.idempotency is not None]
-        with self._mapped(keys), savepoint(connection) as root:
-            channel = channels_of(self._found(connection))[Topic.READY]
-            hints = messages(channel, _NOBODY, ()) if notify else []
-            return Joined(self._stored(connection, activities, hints), root)
+        with self._mapped(keys):
+            if in_autocommit(connection):
+                raise no_transaction()
+            with savepoint(connection) as root:
+                channel = channels_of(self._found(connection))[Topic.READY]
+                hints = messages(channel, _NOBODY, ()) if notify else []
+                return Joined(self._stored(connection, activities, hints), root)
 
     def _found(self, connection: Connection) -> str:
         """The schema where the tables are. Looked for, so that nothing fails without them."""
