@@ -193,6 +193,15 @@ def configure(level: str, style: str) -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
+def deaf(location: str) -> None:
+    """Say that hints of other processes do not arrive, and what helps."""
+    logger.warning(
+        "LISTEN does not work at %s: a pooler lends sessions for a transaction; work is found by"
+        " polling. Set TASKQ_LISTEN=off, or give a URL that reaches the server itself",
+        location,
+    )
+
+
 def blocking_delay(task: str, place: str) -> None:
     """Say once per call-site that ``adelay`` exists."""
     logger.info(

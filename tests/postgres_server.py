@@ -91,11 +91,11 @@ def private_server(*, durable: bool = False) -> Iterator[Server]:
     binaries = _binaries()
     folder = Path(tempfile.mkdtemp(prefix="taskq-pg-"))
     try:
-        user = _unprivileged()
+        user = unprivileged()
         if user:
             os.chown(folder, user["user"], user["group"])
             binaries = _readable(binaries, folder, user)
-        server = Server(binaries, folder, _free_port(), () if durable else FAST, user)
+        server = Server(binaries, folder, free_port(), () if durable else FAST, user)
         server.create()
         server.start()
         try:
@@ -125,7 +125,7 @@ def _binaries() -> Path:
     )
 
 
-def _unprivileged() -> dict[str, Any]:
+def unprivileged() -> dict[str, Any]:
     """How to run as nobody, where this is root."""
     if os.name != "posix" or os.geteuid() != 0:
         return {}
@@ -154,7 +154,8 @@ def _readable(binaries: Path, folder: Path, user: Mapping[str, Any]) -> Path:
     return copy / binaries.parent.name / binaries.name
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -303,7 +303,7 @@ def test_behind_a_pooler_nothing_is_prepared_by_name(
         async def look(session: connections.Session) -> Any:
             return await session.raw.fetch("SELECT * FROM pg_prepared_statements WHERE name <> ''")
 
-        return [*await backend._engine.use(look), *await backend._callers.use(look)]
+        return [*await backend._engine.transact(look), *await backend._callers.transact(look)]
 
     assert bridge.call_sync(kept) == []
     bridge.call_sync(backend.close)

@@ -15,7 +15,17 @@ SCHEMES: Final = frozenset({"postgresql", "postgres", "postgresql+asyncpg"})
 _EXAMPLE = "postgresql://user:password@host:5432/database"
 _CACHES = ("statement_cache_size", "prepared_statement_cache_size")
 _TIMEOUTS = ("timeout", "connect_timeout")
-_IGNORED = frozenset({"async_fallback", "channel_binding", "gssencmode"})
+_IGNORED = frozenset(
+    {
+        "async_fallback",
+        "channel_binding",
+        "gssencmode",
+        "keepalives",
+        "keepalives_idle",
+        "keepalives_interval",
+        "keepalives_count",
+    }
+)
 """Options of other drivers that say nothing to this one."""
 
 

@@ -83,10 +83,6 @@ class Connections:
 
         return await (self.transact(run) if self.explicit else self._repeated(run))
 
-    async def use(self, function: Callable[[Session], Awaitable[T]]) -> T:
-        """Run ``function`` with a connection, in no transaction of its own."""
-        return await self._repeated(function)
-
     async def transact(self, function: Callable[[Session], Awaitable[T]]) -> T:
         """Run ``function`` in a READ COMMITTED transaction, again where it lost against others."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Protocol
@@ -70,6 +71,10 @@ class Raw(Protocol):
         """Drop it."""
         ...
 
+    def get_server_pid(self) -> int:
+        """The session's process as it was told at the start; a pooler tells a number of its own."""
+        ...
+
     def is_closed(self) -> bool:
         """Whether it has ended."""
         ...
@@ -81,13 +86,42 @@ class Raw(Protocol):
 
 Records = Sequence[Record]
 
+_DEAD_AFTER: Final = 60
+"""Seconds after which a peer that went without a word counts as dead; asyncpg sets nothing."""
+_KEEPALIVE: Final = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPALIVE": 30,  # macOS has this name for the same
+    "TCP_KEEPINTVL": 10,
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": _DEAD_AFTER * 1000,
+}
+"""By the name in ``socket``; a system has some of them. The server's side is not ours to set: a
+pooler refuses the parameters for it."""
+
 
 async def connect(dsn: str, *, timeout: float, prepared: bool) -> Raw:
-    """A new connection. Raises ``BROKEN``. ``prepared``: statements are kept by name."""
-    connection: Raw = await _asyncpg.connect(
+    """A new connection. Raises ``BROKEN``. ``prepared``: statements are kept by name.
+
+    A peer that is gone without a word (a host without power, a firewall that forgot) is noticed
+    within about a minute, also where nothing is being asked: the connection that listens never asks
+    for long.
+    """
+    connection = await _asyncpg.connect(
         dsn,
         timeout=timeout,
         statement_cache_size=200 if prepared else 0,
         max_cacheable_statement_size=0,
     )
-    return connection
+    _keep_alive(connection._transport.get_extra_info("socket"))
+    raw: Raw = connection
+    return raw
+
+
+def _keep_alive(connected: socket.socket) -> None:
+    if connected.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        option: int | None = getattr(socket, name, None)
+        if option is not None:
+            connected.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -13,12 +13,16 @@ from taskq.backends.sql.address import Address
 from taskq.backends.sql.channels import hint
 from taskq.backends.sql.connections import connect, part
 from taskq.backends.sql.driver import BROKEN, Raw
+from taskq.backends.sql.hearing import hears, pooled
 from taskq.bridge import forks
+from taskq.logs import deaf
 
 CHECK: Final = 5.0
 """Seconds between two looks whether the session still listens."""
 FIRST_PAUSE: Final = 0.1
 LAST_PAUSE: Final = 10.0
+DEAF_PAUSE: Final = 60.0
+"""Seconds until the next try where LISTEN is in vain; meanwhile everything is found by polling."""
 PATIENCE: Final = 5.0
 """Seconds that a new watch waits for the session to listen; it goes on without, and polls."""
 
@@ -27,8 +31,9 @@ class Listener:
     """Keeps one session that listens to the channels of the topics that are wanted.
 
     ``wanted`` says which; ``tell`` gets the hints of others. A session that broke, or that no
-    longer listens although its connection holds (a pooler, bug:B145), is replaced with backoff, and
-    then one hint with ``ids=None`` per topic tells that some may have been missed.
+    longer listens although its connection holds (bug:B145), is replaced with backoff, and then one
+    hint with ``ids=None`` per topic tells that some may have been missed. Behind a pooler that
+    lends sessions for a transaction it gives up, says so, and tries again from time to time.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Listener:
         self._task: asyncio.Task[None] | None = None
         self._raw: Raw | None = None
         self._listens: frozenset[Topic] = frozenset()
+        self._deaf = False
         self._heard = {topic: partial(self._hear, topic) for topic in Topic}
         self._changed = asyncio.Event()
         self._settled = asyncio.Event()
@@ -59,7 +65,7 @@ class Listener:
             self._changed, self._settled = asyncio.Event(), asyncio.Event()
             loop = asyncio.get_running_loop()
             self._task = loop.create_task(self._live(), name="taskq-listen")
-        if frozenset(self._wanted()) <= self._listens:
+        if self._deaf or frozenset(self._wanted()) <= self._listens:
             return
         self._settled.clear()
         self._changed.set()
@@ -88,9 +94,11 @@ class Listener:
             except BROKEN:
                 self._settled.set()
             else:
+                self._raw = raw
                 began = asyncio.get_running_loop().time()
                 try:
-                    await self._listen(raw, missed)
+                    if await self._works(raw):
+                        await self._listen(raw, missed)
                 except BROKEN:
                     self._settled.set()
                 finally:
@@ -99,12 +107,22 @@ class Listener:
                 if asyncio.get_running_loop().time() - began > self._check:
                     pause = FIRST_PAUSE
             missed = True
-            await asyncio.sleep(pause)
+            await asyncio.sleep(DEAF_PAUSE if self._deaf else pause)
             pause = min(LAST_PAUSE, pause * 2)
+
+    async def _works(self, raw: Raw) -> bool:
+        """Whether to listen there is of any use."""
+        was = self._deaf
+        async with asyncio.timeout(PATIENCE * 2):
+            self._deaf = await pooled(raw) and not await hears(raw, self._address)
+        if self._deaf:
+            self._settled.set()
+            if not was:
+                deaf(self._address.location)
+        return not self._deaf
 
     async def _listen(self, raw: Raw, missed: bool) -> None:
         """Until the session no longer does what it should."""
-        self._raw = raw
         raw.add_termination_listener(self._ended)
         while not raw.is_closed():
             self._changed.clear()

@@ -103,7 +103,7 @@ class PostgresBackend(Steering):
             return
         try:
             with self._mapped():
-                found = await self._callers.use(
+                found = await self._callers.transact(
                     lambda session: look(session.raw, self.location, self._schema)
                 )
         except BaseException:
