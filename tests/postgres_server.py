@@ -86,7 +86,7 @@ class Server:
 
 
 @contextmanager
-def private_server(*, durable: bool = False) -> Iterator[Server]:
+def private_server(*, durable: bool = False, settings: tuple[str, ...] = ()) -> Iterator[Server]:
     """A server of one's own, gone in the end. NoServer, with the reason, where none can be had."""
     binaries = _binaries()
     folder = Path(tempfile.mkdtemp(prefix="taskq-pg-"))
@@ -95,7 +95,7 @@ def private_server(*, durable: bool = False) -> Iterator[Server]:
         if user:
             os.chown(folder, user["user"], user["group"])
             binaries = _readable(binaries, folder, user)
-        server = Server(binaries, folder, free_port(), () if durable else FAST, user)
+        server = Server(binaries, folder, free_port(), settings + (() if durable else FAST), user)
         server.create()
         server.start()
         try:

@@ -6,14 +6,13 @@ import platform
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
-from msgspec import Struct
 
 from taskq.app import TaskQ
+from taskq.backends.examination import Examinable, Finding, Level
 from taskq.cli.command import Command
 from taskq.cli.failure import Refused
 from taskq.cli.loading import chosen
@@ -27,23 +26,6 @@ from taskq.version import VERSION
 _DISTRIBUTION = "taskq-anyio"
 _OLDEST_SQLITE = (3, 35)
 _SKEW = 2.0
-
-
-class Level(StrEnum):
-    """How bad a finding is."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-class Finding(Struct, frozen=True, omit_defaults=True):
-    """One thing that was looked at. ``advice`` says what to do, where something is to be done."""
-
-    level: Level
-    check: str
-    message: str
-    advice: str = ""
 
 
 @click.command("doctor", cls=Command)
@@ -156,16 +138,26 @@ def _store(found: TaskQ) -> Iterator[Finding]:
         found.client.bridge.call_sync(found.client.ready)
     except SchemaError as error:
         yield Finding(Level.FAIL, "schema", str(error), "use the taskq that made it, or migrate it")
+        yield from _examined(found)
         return
     took = duration(found.clock.monotonic() - begun)
     yield Finding(Level.OK, "database", f"{store.location}, opened in {took}")
     yield Finding(Level.OK, "schema", "its tables are those of this version")
+    yield from _examined(found)
     workers = found.client.call_sync(store.workers)
     newest = found.client.call_sync(store.list, Filter(), Page(limit=1)).items
     times = [*(item.created_at for item in newest), *(worker.seen_at for worker in workers)]
     yield clock(times, found.clock.now())
     yield from _workers(workers)
     yield from _gaps(found, found.client.call_sync(store.unserved))
+
+
+def _examined(found: TaskQ) -> Iterable[Finding]:
+    """What the backend itself has to say of its database."""
+    store = found.client.store
+    if not isinstance(store, Examinable):
+        return ()
+    return found.client.bridge.call_sync(store.examine, found.clock.now)
 
 
 def clock(stored: Sequence[datetime], now: datetime) -> Finding:

@@ -1,4 +1,4 @@
-"""Behind a real PgBouncer that lends a session for one transaction (bug:B145, bug:B159)."""
+"""Behind a real PgBouncer that lends a session for one transaction (fault:DB22)."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_listening_in_vain_is_said_once_and_given_up(
     sql: Sql,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """bug:B145: LISTEN is accepted, and ``pg_listening_channels()`` shows it; nothing arrives."""
+    """fault:DB22: LISTEN is accepted, and ``pg_listening_channels()`` shows it; nothing arrives."""
     hints: list[Hint] = []
     with caplog.at_level(logging.WARNING, "taskq"):
         backend = make_backend(url)

@@ -24,6 +24,7 @@ from taskq.backends import (
     Watch,
 )
 from taskq.backends.changes import Changes
+from taskq.backends.examination import Finding
 from taskq.backends.sql import (
     postgres_statements,
     postgres_writer,
@@ -38,6 +39,8 @@ from taskq.backends.sql.driver import Records
 from taskq.backends.sql.facade import Facade
 from taskq.backends.sql.hints import Hints
 from taskq.backends.sql.postgres_enlisting import Place
+from taskq.backends.sql.postgres_examination import judged
+from taskq.backends.sql.postgres_facts import facts
 from taskq.backends.sql.postgres_failures import mapped
 from taskq.backends.sql.postgres_schema import look
 from taskq.backends.sql.steering import Steering
@@ -84,6 +87,7 @@ class PostgresBackend(Steering):
             self._address, token=os.urandom(TOKEN // 2).hex(), listen=listen, send=self._send
         )
         self._place = Place(self._address.location, schema)
+        self._listen = listen
         self._opened = False
 
     @property
@@ -234,6 +238,12 @@ class PostgresBackend(Steering):
         """See ``Transactional.aenlist``."""
         enlist = partial(self._place.enlist, activities=activities, notify=transaction.notify)
         return await on_connection(transaction, enlist)
+
+    async def examine(self, now: Callable[[], datetime]) -> Sequence[Finding]:
+        """See ``Examinable.examine``."""
+        with self._mapped():
+            seen = await facts(self._address, self._schema, now, listen=self._listen)
+        return [*judged(seen, prepared=self._address.prepared)]
 
     # -- transactions --
 

@@ -25,8 +25,10 @@ REPEATABLE: Final = frozenset({"40001", "40P01"})
 SPOILING: Final = frozenset({"25006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04"})
 """The session is over, or its server has become one that only reads (bug:B67)."""
 
+POOLER: Final = frozenset({"26000", "42P05"})
+"""A statement's name that another session has, or this one has not."""
+
 _TABLES: Final = frozenset({"42P01", "42703", "3F000", "42704", "42883"})
-_POOLER: Final = frozenset({"26000", "42P05"})
 
 
 @contextmanager
@@ -75,7 +77,7 @@ def _meaning(location: str, lock_timeout: float, error: BaseException) -> Backen
         return _without_the_server(location, error, text)
     if state in _TABLES:
         return SchemaError(f"{location}: {text}; {MIGRATE}")
-    if state in _POOLER:
+    if state in POOLER:
         return BackendError(
             f"{location}: {text}; behind a pooler add ?prepared_statement_cache_size=0 to the URL"
         )

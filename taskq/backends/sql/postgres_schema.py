@@ -12,8 +12,8 @@ from taskq.backends.sql.postgres_failures import MIGRATE
 from taskq.backends.sql.tables import activities
 from taskq.errors import BackendError, SchemaError
 
-OLDEST: Final = 120000
-"""The oldest server that has everything the statements use."""
+OLDEST: Final = 130000
+"""The oldest server that has everything the tables and statements use."""
 
 _LOOK: Final = """
 SELECT n.nspname AS schema,
@@ -47,7 +47,7 @@ async def look(raw: Raw, location: str, schema: str | None) -> Found:
     prefix = "" if schema is None else f"{quoted(schema)}."
     [row] = await raw.fetch(_LOOK, prefix + activities.name, migrations.VERSION_TABLE)
     if row["version"] < OLDEST:
-        raise BackendError(f"{location} is older than PostgreSQL 12, which taskq needs")
+        raise BackendError(f"{location} is older than PostgreSQL 13, which taskq needs")
     if row["encoding"] != "UTF8":
         raise BackendError(
             f"{location} has the encoding {row['encoding']}: taskq needs a database in UTF8"
