@@ -1,17 +1,18 @@
 """The schema's history, for Alembic, and the few calls that taskq itself needs of it.
 
-``alembic upgrade head`` in the repository's root, or ``upgrade(connection)``. To include it in your
-own Alembic, add ``taskq:migrations/versions`` to ``version_locations`` and pass ``include_name`` to
-``context.configure``; or give taskq an ini section of its own and run ``alembic -n taskq``.
+``alembic upgrade head`` in the repository's root, ``taskq migrate`` anywhere, or
+``upgrade(connection)``. How to include it in your own Alembic is in docs/migrations.md.
 """
 
 from __future__ import annotations
 
 import importlib
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from sqlalchemy import ColumnElement, Connection, column, inspect, select, table
+
+from taskq.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -25,6 +26,9 @@ REVISIONS: Final = ("tq0001",)
 VERSION_TABLE: Final = "taskq_alembic_version"
 """taskq's own version table, so that it never meets the heads of the user's migrations."""
 
+FIRST_TABLE: Final = "taskq_activities"
+"""The table that is there wherever taskq's tables are."""
+
 # Alembic's ``context`` and ``op`` are global to the process.
 _alembic = threading.Lock()
 
@@ -37,15 +41,30 @@ def current(connection: Connection) -> str | None:
     return connection.scalar(select(version).select_from(table(VERSION_TABLE)))
 
 
+def foreign(connection: Connection) -> bool:
+    """Whether the tables there were made by migrations of the user's own, which count for
+    themselves: without taskq's version table."""
+    return current(connection) is None and inspect(connection).has_table(FIRST_TABLE)
+
+
 def prepare() -> None:
     """Import Alembic, which takes a fifth of a second: before a lock is taken, not under it."""
     importlib.import_module("alembic.command")
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Bring the tables to ``revision``, in the transaction that the connection has begun."""
+    """Bring the tables to ``revision``, in the transaction that the connection has begun.
+
+    Raises SchemaError for tables that the user's own migrations have made. Not for inside a
+    migration: Alembic cannot run in itself, see ``revision``.
+    """
     from alembic import command
 
+    if foreign(connection):
+        raise SchemaError(
+            f"the taskq tables there have no {VERSION_TABLE}: migrations of your own have made"
+            " them, so upgrade those"
+        )
     with _alembic:
         command.upgrade(config(connection), revision)
 
@@ -56,6 +75,32 @@ def downgrade(connection: Connection, revision: str = "base") -> None:
 
     with _alembic:
         command.downgrade(config(connection), revision)
+
+
+class Revision(Protocol):
+    """A step of the history."""
+
+    def upgrade(self) -> None:
+        """Take it."""
+        ...
+
+    def downgrade(self) -> None:
+        """Take it back."""
+        ...
+
+
+def revision(name: str) -> Revision:
+    """One of ``REVISIONS``, to be called from a revision of your own, in place of its ``upgrade``
+    and ``downgrade``. It goes through ``alembic.op`` and touches no version table.
+
+    Raises ConfigurationError for a name that is none of them.
+    """
+    from alembic.script import ScriptDirectory
+
+    if name not in REVISIONS:
+        known = ", ".join(REVISIONS)
+        raise ConfigurationError(f"taskq has no revision {name!r}; this version knows {known}")
+    return cast("Revision", ScriptDirectory.from_config(config()).get_revision(name).module)
 
 
 def migrate_url(url: str, *, schema: str | None = None) -> tuple[str | None, str]:
@@ -102,5 +147,6 @@ def config(connection: Connection | None = None) -> Config:
 
 
 def include_name(name: str | None, type_: str, parent_names: object) -> bool:
-    """For ``context.configure`` of the user's own Alembic: leaves taskq's tables alone."""
+    """For ``context.configure`` of the user's own Alembic, whose autogenerate would drop the tables
+    that it finds in the database and not in the user's models: leaves taskq's alone."""
     return type_ != "table" or name is None or not name.startswith("taskq_")

@@ -16,7 +16,7 @@ from taskq.backends.sql.migrating import alone, in_schema, on_database
 from taskq.backends.sql.tables import metadata
 from taskq.backends.urls import scheme_of
 from taskq.errors import BackendError, ConfigurationError
-from taskq.migrations import VERSION_TABLE
+from taskq.migrations import VERSION_TABLE, current
 from taskq.settings import DEFAULT_URL, variable
 
 
@@ -56,7 +56,10 @@ def schema() -> str | None:
 
 
 def migrate(connection: Connection) -> None:
-    """Migrate in the transaction that the connection has begun; one process at a time."""
+    """Migrate in the transaction that the connection has begun; one process at a time.
+
+    After the last step back nothing stays, the version table neither.
+    """
     alone(connection)
     context.configure(
         connection=connection,
@@ -66,6 +69,8 @@ def migrate(connection: Connection) -> None:
         on_version_apply=_tell,
     )
     context.run_migrations()
+    if current(connection) is None:
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {VERSION_TABLE}")
 
 
 def migrate_online() -> None:

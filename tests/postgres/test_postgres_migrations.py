@@ -29,11 +29,19 @@ from tests.postgres_databases import Databases
 
 ROOT = Path(__file__).parents[2]
 
-TABLES = (
-    "SELECT c.relname, c.relkind::text, pg_get_indexdef(c.oid), c.reloptions"
-    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    " WHERE n.nspname = 'public' ORDER BY c.relname"
-)
+TABLES = """
+SELECT c.relname, c.relkind::text, pg_get_indexdef(c.oid), c.reloptions,
+       array(SELECT (a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
+                     pg_get_expr(d.adbin, d.adrelid))::text
+             FROM pg_attribute a
+             LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+             WHERE a.attrelid = c.oid AND a.attnum > 0 ORDER BY a.attnum) AS columns,
+       array(SELECT conname || ' ' || pg_get_constraintdef(k.oid) FROM pg_constraint k
+             WHERE k.conrelid = c.oid ORDER BY conname) AS constraints
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = '{schema}' ORDER BY c.relname
+"""
+PUBLIC = TABLES.format(schema="public")
 
 
 @pytest.fixture
@@ -60,13 +68,13 @@ def test_alembic_finds_no_difference_to_the_tables(postgres_url: str) -> None:
 
 def test_down_and_up_again_leaves_the_same_schema(databases: Databases) -> None:
     url = databases.fresh()
-    before = databases.run(url, TABLES)
+    before = databases.run(url, PUBLIC)
 
     on_database(url, None, migrations.downgrade)
-    assert [row[0] for row in databases.run(url, TABLES) if "alembic" not in row[0]] == []
+    assert databases.run(url, PUBLIC) == []
     assert migrations.migrate_url(url) == (None, migrations.HEAD)
 
-    assert databases.run(url, TABLES) == before
+    assert databases.run(url, PUBLIC) == before
 
 
 def test_eight_at_once_all_succeed(databases: Databases, empty: str) -> None:
@@ -117,7 +125,7 @@ def test_another_schema_holds_everything(
         return list(found.items)
 
     assert len(bridge.call_sync(use)) == 1
-    assert databases.run(empty, TABLES) == []
+    assert databases.run(empty, PUBLIC) == []
     with pytest.raises(SchemaError, match="no taskq tables"):
         bridge.call_sync(PostgresBackend(empty).open)
 
@@ -196,15 +204,22 @@ def test_the_command_makes_the_tables_and_says_so(empty: str) -> None:
     assert "already" in second.output
 
 
+@pytest.mark.parametrize("schema", ["public", "shop"])
 def test_the_command_prints_sql_that_does_the_same(
-    databases: Databases, empty: str, postgres_url: str
+    databases: Databases, empty: str, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Run as psql runs it: as it is, transaction and all."""
+    if schema != "public":
+        monkeypatch.setenv("TASKQ_SCHEMA", schema)
+    other = databases.create()
+    migrations.migrate_url(other, schema=schema)
+
     printed = CliRunner().invoke(commands, ["migrate", "--sql", "--database", empty])
-    script = printed.output.replace("BEGIN;", "").replace("COMMIT;", "")
+    databases.run(empty, printed.output)
 
-    databases.run(empty, script)
-
-    assert databases.run(empty, TABLES) == databases.run(postgres_url, TABLES)
+    tables = TABLES.format(schema=schema)
+    assert databases.run(empty, tables) == databases.run(other, tables)
+    assert migrations.migrate_url(empty, schema=schema) == (migrations.HEAD, migrations.HEAD)
 
 
 def test_the_command_works_for_sqlite_too(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from taskq import migrations
 from taskq.backends.sql.connect import make_engine, transaction
+from taskq.backends.sql.schema import set_up
 from taskq.backends.sql.tables import metadata
+from taskq.errors import ConfigurationError, SchemaError
 from taskq.model import Status
 
 ROOT = Path(__file__).parents[2]
@@ -82,13 +84,47 @@ def test_down_and_up_again_leaves_the_same_schema(
 
     with transaction(connection):
         migrations.downgrade(connection)
-    names = [name for (name,) in foreign.execute("SELECT name FROM sqlite_master")]
-    assert [name for name in names if "alembic" not in name] == []
+    assert foreign.execute(query).fetchall() == []
     with transaction(connection):
         assert migrations.current(connection) is None
         migrations.upgrade(connection)
 
     assert foreign.execute(query).fetchall() == before
+
+
+def test_the_printed_sql_makes_the_same_schema(foreign: sqlite3.Connection, tmp_path: Path) -> None:
+    empty = sqlite3.connect(tmp_path / "empty.db")
+
+    empty.executescript(migrations.script("sqlite:///x.db"))
+
+    def tables(connection: sqlite3.Connection) -> dict[str, str]:
+        rows = connection.execute("SELECT name, sql FROM sqlite_master")
+        return {name: squeezed(sql or "") for name, sql in rows}
+
+    assert tables(empty) == tables(foreign)
+    [[revision]] = empty.execute(f"SELECT version_num FROM {migrations.VERSION_TABLE}")
+    assert revision == migrations.HEAD
+    empty.close()
+
+
+def test_tables_of_the_users_own_migrations_are_judged_by_their_columns(
+    connection: Connection, foreign: sqlite3.Connection, path: Path
+) -> None:
+    """In the user's own Alembic there is no version table of taskq's."""
+    foreign.execute(f"DROP TABLE {migrations.VERSION_TABLE}")
+    set_up(connection, str(path))
+    assert migrations.foreign(connection)
+    connection.rollback()
+
+    foreign.execute("ALTER TABLE taskq_activities RENAME COLUMN step TO stage")
+
+    with pytest.raises(SchemaError, match="no column step"):
+        set_up(connection, str(path))
+
+
+def test_no_step_is_taken_that_this_version_does_not_know() -> None:
+    with pytest.raises(ConfigurationError, match="'tq9999'"):
+        migrations.revision("tq9999")
 
 
 def test_the_states_in_the_database_are_those_of_the_code(foreign: sqlite3.Connection) -> None:

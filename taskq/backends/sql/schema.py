@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from taskq import migrations
 from taskq.backends.sql.connect import transaction, waiting
+from taskq.backends.sql.tables import activities
 from taskq.errors import SchemaError
 
 PATIENCE = 15.0
@@ -15,7 +16,8 @@ PATIENCE = 15.0
 def set_up(connection: Connection, path: str) -> None:
     """Bring the file's tables to the revision that this version needs.
 
-    Raises SchemaError, and changes nothing, where a newer version has made them.
+    Raises SchemaError, and changes nothing, where a newer version has made them, or migrations of
+    the user's own that are older.
     """
     with transaction(connection, "DEFERRED"):
         if _is_ready(connection, path):
@@ -33,4 +35,16 @@ def _is_ready(connection: Connection, path: str) -> bool:
             f"{path} has tables of revision {revision}, made by a newer taskq;"
             f" this one knows {migrations.HEAD} and older: update taskq"
         )
+    if revision is None and migrations.foreign(connection):
+        _check(connection, path)
+        return True
     return revision == migrations.HEAD
+
+
+def _check(connection: Connection, path: str) -> None:
+    """Tables of the user's own migrations, whose versions say nothing here: judged by columns."""
+    columns = {each["name"] for each in inspect(connection).get_columns(activities.name)}
+    if missing := {each.name for each in activities.c} - columns:
+        raise SchemaError(
+            f"{path}: {activities.name} has no column {min(missing)}: upgrade your migrations"
+        )
