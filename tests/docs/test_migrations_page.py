@@ -179,6 +179,7 @@ def project(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TASKQ_DATABASE_URL", url)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.path_importer_cache, ".", raising=False)  # another folder then
     yield Project(tmp_path, url)
     sys.modules.pop("models", None)
 
