@@ -15,10 +15,13 @@ import pytest
 from taskq import migrations
 from taskq.backends.examination import Finding, Level
 from taskq.backends.sql import PostgresBackend, hearing, postgres_examination, tables
+from taskq.backends.sql.postgres_examination import judged
+from taskq.backends.sql.postgres_facts import Facts, Holder, Server
 from taskq.bridge import ResidentBridge
 from tests.postgres.pooler import NoPooler, pooler
 from tests.postgres_databases import Databases
-from tests.postgres_server import NoServer, Server, private_server
+from tests.postgres_server import NoServer, private_server
+from tests.postgres_server import Server as PrivateServer
 
 UNNAMED = "?prepared_statement_cache_size=0"
 CHECKS = {"server", "durable", "sessions", "skew", "pooler", "listen", "rights", "vacuum"}
@@ -27,7 +30,7 @@ CHECKS = {"server", "durable", "sessions", "skew", "pooler", "listen", "rights",
 class Place(NamedTuple):
     """A database with the tables, on a server of its own."""
 
-    server: Server
+    server: PrivateServer
     databases: Databases
     url: str
 
@@ -201,6 +204,19 @@ def test_a_forgotten_prepared_transaction_is_a_warning(
 
     assert found.level == "warn"
     assert "ROLLBACK PREPARED 'half'" in found.advice
+
+
+def test_a_replication_slot_that_nobody_reads_is_a_warning_whatever_its_age() -> None:
+    """Of those that hold something back, the server does not tell since when."""
+    remedy = "SELECT pg_drop_replication_slot('old')"
+    server = Server("18.0", "me", False, False, True, True, "on", True, used=1, connections=97)
+    slot = Holder("the replication slot old, which nobody reads,", None, remedy)
+    seen = Facts(server, (), (slot,), skew=0.0, trip=0.001, pooler=None, hears=True)
+
+    [found] = [each for each in judged(seen, prepared=True) if each.check == "vacuum"]
+
+    assert found.level is Level.WARN
+    assert remedy in found.advice
 
 
 def test_few_free_connections_are_a_warning(

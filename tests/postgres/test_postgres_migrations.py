@@ -160,6 +160,21 @@ def test_tables_of_another_version_are_refused(
         bridge.call_sync(PostgresBackend(url).open)
 
 
+def test_a_program_that_is_running_goes_on_beside_newer_tables(
+    databases: Databases, bridge: ResidentBridge
+) -> None:
+    """A rolling upgrade: first the tables, then one program after the other."""
+    url = databases.fresh()
+    running = PostgresBackend(url)
+    bridge.call_sync(running.open)
+    databases.run(url, "UPDATE taskq_alembic_version SET version_num = 'tq9999'")
+
+    assert len(bridge.call_sync(running.submit, [call()])) == 1
+    with pytest.raises(SchemaError, match="newer taskq"):
+        bridge.call_sync(PostgresBackend(url).open)
+    bridge.call_sync(running.close)
+
+
 def test_tables_of_the_users_own_migrations_are_judged_by_their_columns(
     databases: Databases, bridge: ResidentBridge
 ) -> None:
