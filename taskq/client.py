@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple
 from uuid import UUID
@@ -23,7 +24,7 @@ from taskq.errors import (
     EnqueueTimeout,
     ResultTimeout,
 )
-from taskq.events import Enqueued
+from taskq.events import Enqueued, EnqueueFailed
 from taskq.identifiers import new_id
 from taskq.logs import blocking_delay, opened, still_waiting
 from taskq.model import Activity, Ended, Receipt
@@ -122,19 +123,15 @@ class StoreClient:
             self._say_that_it_blocks(activities[0].type)
             if current_or_none() is not None:
                 seconds = min(seconds, self._settings.worker_enqueue_timeout)
-        try:
+        with self._storing(activities, seconds):
             receipts = self.bridge.call_sync(self._stored, activities, seconds, deadline=seconds)
-        except BackendUnavailable as error:
-            raise self._enqueue_timeout(activities, seconds, error) from error
         return self._published(activities, receipts)
 
     async def asubmit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
         """The same without blocking the event loop."""
         seconds = self._settings.enqueue_timeout
-        try:
+        with self._storing(activities, seconds):
             receipts = await self.bridge.call(self._stored, activities, seconds, deadline=seconds)
-        except BackendUnavailable as error:
-            raise self._enqueue_timeout(activities, seconds, error) from error
         return self._published(activities, receipts)
 
     def enlist(self, activities: Sequence[Activity[Any]], transaction: CallerTransaction) -> Placed:
@@ -142,14 +139,18 @@ class StoreClient:
         store = self._transactional()
         if on_event_loop():
             self._say_that_it_blocks(activities[0].type)
-        return self._enlisted(activities, store.enlist(activities, transaction))
+        with self._storing(activities):
+            enlisted = store.enlist(activities, transaction)
+        return self._enlisted(activities, enlisted)
 
     async def aenlist(
         self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
     ) -> Placed:
         """The same on the caller's event loop, with what is awaited."""
         store = self._transactional()
-        return self._enlisted(activities, await store.aenlist(activities, transaction))
+        with self._storing(activities):
+            enlisted = await store.aenlist(activities, transaction)
+        return self._enlisted(activities, enlisted)
 
     async def wait(self, id: UUID) -> Ended | None:
         """How an activity ended; None if there is no such activity."""
@@ -255,6 +256,21 @@ class StoreClient:
             self._publisher.publish(
                 Enqueued(activity=activity, id=receipt.id, created=receipt.created)
             )
+
+    @contextmanager
+    def _storing(
+        self, activities: Sequence[Activity[Any]], seconds: float | None = None
+    ) -> Generator[None]:
+        """Listeners are told what was not stored; what could not be within ``seconds`` is an
+        EnqueueTimeout."""
+        try:
+            yield
+        except Exception as error:
+            for activity in activities:
+                self._publisher.publish(EnqueueFailed(activity=activity, error=error))
+            if seconds is None or not isinstance(error, BackendUnavailable):
+                raise
+            raise self._enqueue_timeout(activities, seconds, error) from error
 
     def _enqueue_timeout(
         self, activities: Sequence[Activity[Any]], seconds: float, error: BackendUnavailable

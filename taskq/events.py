@@ -26,6 +26,17 @@ class Enqueued(Event, frozen=True, kw_only=True):
     created: bool
 
 
+class EnqueueFailed(Event, frozen=True, kw_only=True):
+    """A call could not be stored by this process; ``error`` is why, before it was translated.
+
+    One event for each activity of the call. After a store that did not answer, it may have been
+    stored all the same.
+    """
+
+    activity: Activity[object]
+    error: BaseException
+
+
 class AttemptEvent(Event, frozen=True, kw_only=True):
     """Base of the events about one attempt in this worker."""
 
@@ -33,15 +44,19 @@ class AttemptEvent(Event, frozen=True, kw_only=True):
 
 
 class Started(AttemptEvent, frozen=True, kw_only=True):
-    """A handler is about to run. ``waited`` is seconds from ready to start."""
+    """A handler is about to run. ``waited`` is seconds from ready to start, of which the first
+    ``unclaimed`` were before this worker had claimed it."""
 
     waited: float
+    unclaimed: float
 
 
 class Finished(AttemptEvent, frozen=True, kw_only=True):
-    """Base of the events about the recorded end of an attempt. ``seconds`` is how long it ran."""
+    """Base of the events about the recorded end of an attempt. ``seconds`` is how long it ran,
+    ``recording`` how long it took from its end until the store had answered for it."""
 
     seconds: float
+    recording: float
 
 
 class Completed(Finished, frozen=True, kw_only=True):
@@ -77,6 +92,12 @@ class Snoozed(Finished, frozen=True, kw_only=True):
     delay: float
 
 
+class Unhandled(Finished, frozen=True, kw_only=True):
+    """This worker has no handler for its type; it was put back for ``delay`` seconds (seed:W21)."""
+
+    delay: float
+
+
 class Interrupted(Finished, frozen=True, kw_only=True):
     """Shutdown stopped the attempt; it went back to pending with nothing counted."""
 
@@ -87,6 +108,11 @@ class OutcomeRefused(Finished, frozen=True, kw_only=True):
 
 class HandedBack(AttemptEvent, frozen=True, kw_only=True):
     """Claimed but never started here; it went back to pending with nothing counted."""
+
+
+class LeaseLost(AttemptEvent, frozen=True, kw_only=True):
+    """Its lease is lost, or could not be renewed in time: its handler was told to stop and has
+    ended, or it was never started."""
 
 
 class WorkerLost(AttemptEvent, frozen=True, kw_only=True):
@@ -125,6 +151,42 @@ class WorkerStopping(WorkerEvent, frozen=True, kw_only=True):
 
 class WorkerStopped(WorkerEvent, frozen=True, kw_only=True):
     """Everything is written and the worker's row is gone, or the time for that was up."""
+
+
+class Claimed(WorkerEvent, frozen=True, kw_only=True):
+    """The store answered a claim of at most ``limit`` with ``count``, after ``seconds``."""
+
+    limit: int
+    count: int
+    seconds: float
+
+
+class Saturated(WorkerEvent, frozen=True, kw_only=True):
+    """Every slot is taken, so nothing is claimed until one is free."""
+
+
+class Promoted(WorkerEvent, frozen=True, kw_only=True):
+    """The promoter looked for what is due, and ``count`` became pending."""
+
+    count: int
+
+
+class Swept(WorkerEvent, frozen=True, kw_only=True):
+    """The reaper looked for leases that have ended, and took back ``count``."""
+
+    count: int
+
+
+class OutcomesDelayed(WorkerEvent, frozen=True, kw_only=True):
+    """The store did not take ``count`` outcomes; they are kept and tried again."""
+
+    count: int
+
+
+class OutcomesCaughtUp(WorkerEvent, frozen=True, kw_only=True):
+    """``count`` of those that were delayed have been answered for."""
+
+    count: int
 
 
 class BackgroundError(WorkerEvent, frozen=True, kw_only=True):

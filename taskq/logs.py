@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from taskq import events
 from taskq.context import current_or_none
 from taskq.errors import BackendUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from taskq.events import Event, Listener
     from taskq.model import Attempt
 
@@ -34,7 +37,7 @@ class LoggingListener:
     def on_event(self, event: Event) -> None:
         """Write the event's line."""
         level, message = _line(event)
-        if not logger.isEnabledFor(level):
+        if not message or not logger.isEnabledFor(level):
             return
         logger.log(level, message, extra=_extra(event), exc_info=_raised(event))
 
@@ -47,10 +50,12 @@ def _raised(event: Event) -> BaseException | None:
 
 
 def _line(event: Event) -> tuple[int, str]:
-    """The level and the message for an event."""
+    """The level and the message for an event; no message where a line would be noise."""
     match event:
         case events.Enqueued():
             return logging.DEBUG, f"enqueued {event.activity.type}"
+        case events.EnqueueFailed():
+            return logging.DEBUG, f"could not store {event.activity.type}: {event.error}"
         case events.WorkerEvent():
             return _worker_line(event)
         case events.AttemptEvent():
@@ -72,8 +77,16 @@ def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
             return logging.INFO, "stopped"
         case events.BackgroundError():
             return logging.ERROR, f"{event.loop} failed and goes on: {event.error}"
+        case events.Claimed() | events.Promoted() | events.Swept() if event.count == 0:
+            return logging.DEBUG, ""
+        case events.Claimed() | events.Promoted() | events.Swept():
+            return logging.DEBUG, f"{type(event).__name__.lower()} {event.count}"
+        case events.OutcomesDelayed():
+            return logging.WARNING, f"{event.count} outcomes could not be stored yet"
+        case events.OutcomesCaughtUp():
+            return logging.INFO, f"{event.count} delayed outcomes are stored"
         case _:
-            return logging.DEBUG, type(event).__name__
+            return logging.DEBUG, type(event).__name__.lower()
 
 
 def _attempt_line(event: events.AttemptEvent) -> tuple[int, str]:
@@ -99,6 +112,12 @@ def _attempt_line(event: events.AttemptEvent) -> tuple[int, str]:
         case events.WorkerLost():
             level = logging.ERROR if event.dead else logging.WARNING
             return level, f"took back {event.attempt.type}: {event.error.message}"
+        case events.LeaseLost():
+            return logging.WARNING, f"stopped {event.attempt.type}: its lease is lost"
+        case events.Unhandled():
+            return logging.INFO, (
+                f"put back {event.attempt.type} for {event.delay:g} s: no handler here"
+            )
         case events.ThreadOverran():
             return logging.WARNING, (
                 f"the thread of {event.attempt.type} is past its timeout and keeps its slot"
@@ -119,9 +138,10 @@ def _extra(event: Event) -> dict[str, object]:
         return _about(event.attempt)
     if isinstance(event, events.WorkerEvent):
         return {"worker": str(event.worker)}
-    if isinstance(event, events.Enqueued):
+    if isinstance(event, (events.Enqueued, events.EnqueueFailed)):
+        id = event.id if isinstance(event, events.Enqueued) else event.activity.id
         return {
-            "activity": str(event.id),
+            "activity": str(id),
             "type": event.activity.type,
             "queue": event.activity.queue,
         }
@@ -139,17 +159,22 @@ def _about(attempt: Attempt) -> dict[str, object]:
 
 
 class ContextFilter(logging.Filter):
-    """Adds ``FIELDS`` of the running attempt to every record, also to those of user code."""
+    """Adds ``FIELDS`` of the running attempt to every record, also to those of user code.
+
+    They replace a record's own attributes of these names; only taskq's lines may be about another
+    activity than the one that runs.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Add the fields; never drops a record."""
         context = current_or_none()
-        if context is not None and not hasattr(record, "activity"):
-            record.activity = str(context.id)
-            record.type = context.type
-            record.queue = context.queue
-            record.attempt = context.attempt
-            record.worker = str(context.worker)
+        if context is None or (record.name == logger.name and hasattr(record, "activity")):
+            return True
+        record.activity = str(context.id)
+        record.type = context.type
+        record.queue = context.queue
+        record.attempt = context.attempt
+        record.worker = str(context.worker)
         return True
 
 
@@ -161,26 +186,31 @@ class TextFormatter(logging.Formatter):
         """One line, then the traceback where there is one."""
         at = datetime.fromtimestamp(record.created).isoformat(" ", timespec="milliseconds")
         fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
-        line = f"{at} {record.levelname} {record.name}: {_escaped(record.getMessage())}{fields}"
+        line = f"{at} {record.levelname} {record.name}: {_escaped(_message(record))}{fields}"
         traceback = _traceback(self, record)
         return f"{line}\n{_escaped(traceback, keep=_LINES)}" if traceback else line
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: at, level, logger, message, the fields, traceback."""
+    """One JSON object a line: at, level, logger, message, the fields, extra, traceback.
+
+    ``extra`` holds what else the record was given, as JSON as far as it can be, else as text.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """One line, whatever the record holds."""
         content: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message(record),
             **_fields(record),
         }
+        if extra := _given(record):
+            content["extra"] = extra
         if traceback := _traceback(self, record):
             content["traceback"] = traceback
-        return json.dumps(content, default=str)
+        return json.dumps(_plain(content))
 
 
 def configure(level: str, style: str) -> None:
@@ -237,6 +267,59 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
     return {
         name: _escaped(value) if isinstance(value, str) else value for name, value in found.items()
     }
+
+
+def _message(record: logging.LogRecord) -> str:
+    """The record's message; also when its arguments do not fit, as the line matters more."""
+    try:
+        return record.getMessage()
+    except Exception:
+        return f"{_text(record.msg)} {_text(record.args)}"
+
+
+def _given(record: logging.LogRecord) -> dict[str, object]:
+    """What ``extra=`` brought besides the fields."""
+    return {name: value for name, value in vars(record).items() if name not in _USUAL}
+
+
+_USUAL = {*vars(logging.makeLogRecord({})), *FIELDS, "traceback", "taskName", "message", "asctime"}
+
+
+DEEPEST = 10
+"""Levels of an extra's lists and dicts that are shown as such."""
+
+
+def _plain(value: object, *, left: int = DEEPEST) -> object:
+    """The value as JSON has it; what has no such form, or lies too deep, as text."""
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return _sound(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value) if math.isfinite(value) else repr(float(value))
+        case dict() if left:
+            items = cast("dict[object, object]", value).items()
+            return {_text(key): _plain(inner, left=left - 1) for key, inner in items}
+        case list() | tuple() if left:
+            return [_plain(inner, left=left - 1) for inner in cast("Iterable[object]", value)]
+        case _:
+            return _text(value)
+
+
+def _text(value: object) -> str:
+    """The value as text, whatever its own methods do."""
+    try:
+        return _sound(str(value))
+    except Exception as problem:
+        return f"<its text could not be made: {type(problem).__name__}>"
+
+
+def _sound(text: str) -> str:
+    """Without lone surrogates, which are no Unicode."""
+    return text.encode(errors="replace").decode()
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:

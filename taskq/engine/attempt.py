@@ -74,8 +74,9 @@ class Runner:
         except BaseException as error:
             return failed(error, attempt, kind=ErrorKind.ARGUMENTS, retryable=False)
         held.begin(self._clock.monotonic(), grace=self._lease)
-        held.waited = max(0.0, (self._clock.now() - attempt.ready_at).total_seconds())
-        self._emit(Started(attempt=attempt, waited=held.waited))
+        waited = held.waited = max(0.0, (self._clock.now() - attempt.ready_at).total_seconds())
+        here = self._clock.monotonic() - held.received_at
+        self._emit(Started(attempt=attempt, waited=waited, unclaimed=max(0.0, waited - here)))
         chain = self._async if handler.is_async else self._sync
         work = run_isolated(variables, chain(Run(held, handler, context, args, kwargs)))
         outcome = await self._ended(held, handler, work)

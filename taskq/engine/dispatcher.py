@@ -17,6 +17,7 @@ from taskq.engine.ledger import Ledger
 from taskq.engine.pace import PATIENCE, Pace
 from taskq.engine.returns import Returns
 from taskq.engine.slots import Slots
+from taskq.events import Claimed, Saturated
 
 MOST = 500
 """Activities in one claim at the most."""
@@ -62,6 +63,7 @@ class Dispatcher:
         self._options = ground.options
         self._holdings = ground.holdings
         self._clock = ground.clock
+        self._emit = ground.emit
         self._progress = partial(ground.supervisor.progress, "dispatcher")
         self._types = types
         self._slots = slots
@@ -90,7 +92,7 @@ class Dispatcher:
     async def run(self) -> None:
         """Claim and hand over until cancelled; with ``burst``, until drained."""
         while True:
-            await self._until(lambda: self._room > 0)
+            await self._wait_for_room()
             await self._returns.reconcile()
             self._bell.clear()
             if self._clock.monotonic() >= self._look_at:
@@ -107,6 +109,11 @@ class Dispatcher:
                 await self._ledger.flush()
             elif not await self._promoted():
                 return
+
+    async def _wait_for_room(self) -> None:
+        if not self._room:
+            self._emit(Saturated(worker=self._worker))
+        await self._until(lambda: self._room > 0)
 
     @property
     def _room(self) -> int:
@@ -143,7 +150,9 @@ class Dispatcher:
             raise
         if alone:
             self._owed = bool(attempts)
-        held = self._holdings.take(attempts, claimed_at=began, received_at=self._clock.monotonic())
+        now = self._clock.monotonic()
+        held = self._holdings.take(attempts, claimed_at=began, received_at=now)
+        self._emit(Claimed(worker=self._worker, limit=limit, count=len(held), seconds=now - began))
         self._progress()
         if self.stopping:
             await self._returns.give_back(held)

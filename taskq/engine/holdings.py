@@ -43,6 +43,7 @@ class Held:
         "_gone",
         "attempt",
         "context",
+        "delayed",
         "elder",
         "finished",
         "forsaken_at",
@@ -62,6 +63,7 @@ class Held:
         self.started_at: float | None = None
         self.forsaken_at = math.inf
         self.waited = 0.0
+        self.delayed = False
         self.context: Context | None = None
         self.scope: anyio.CancelScope | None = None
         self.reason: Stop | None = None
@@ -74,6 +76,11 @@ class Held:
     def running(self) -> bool:
         """Whether its handler is running, as far as anybody here waits for it."""
         return self.started_at is not None and not self.finished
+
+    @property
+    def lease_lost(self) -> bool:
+        """Whether it was told that its lease is lost or ends."""
+        return self.reason is Stop.LEASE_LOST
 
     def begin(self, now: float, *, grace: float) -> None:
         """Its handler starts. Not renewed once it is ``grace`` past its timeout (fault:C4)."""

@@ -20,6 +20,7 @@ from taskq.engine.rollup import Rollup
 from taskq.engine.settling import BATCH, settle
 from taskq.engine.supervisor import IDLE
 from taskq.errors import BackendError
+from taskq.events import OutcomesCaughtUp, OutcomesDelayed
 from taskq.hooks import with_hooks
 from taskq.lifecycle import Outcome, Settlement, Transition, Verdict, decide
 
@@ -28,11 +29,13 @@ ROOM = 2000
 
 
 class Entry(Struct, frozen=True):
-    """An outcome on its way to the store. A ``substitute`` replaces one that was refused."""
+    """An outcome on its way to the store, of a run of ``seconds`` that was over at ``ended_at``. A
+    ``substitute`` replaces one that was refused."""
 
     held: Held
     transition: Transition
     seconds: float
+    ended_at: float
     substitute: bool = False
 
 
@@ -69,7 +72,7 @@ class Ledger:
 
     def put(self, held: Held, outcome: Outcome, seconds: float) -> None:
         """Take down how an attempt that ran for ``seconds`` ended; its handler is done."""
-        self._append(held, outcome, seconds, substitute=False)
+        self._append(held, outcome, seconds, ended_at=self._clock.monotonic())
         held.forsaken_at = math.inf
         held.finish()
 
@@ -102,6 +105,7 @@ class Ledger:
             try:
                 answers = await settle(self._ground, [entry.transition for entry in batch])
             except BackendError:
+                self._delay(batch)
                 self._give_time(batch, began)
                 self._let_go(began)
                 raise
@@ -112,13 +116,21 @@ class Ledger:
         if not self.full:
             self._room.set()
 
-    def _append(self, held: Held, outcome: Outcome, seconds: float, *, substitute: bool) -> None:
+    def _append(
+        self,
+        held: Held,
+        outcome: Outcome,
+        seconds: float,
+        *,
+        ended_at: float,
+        substitute: bool = False,
+    ) -> None:
         transition = decide(held.attempt, outcome, chance=self._ground.random())
         if transition.hook_names:
             transition = with_hooks(
                 transition, held.attempt, now=self._clock.now(), new_id=self._ground.new_id
             )
-        self._entries.append(Entry(held, transition, seconds, substitute))
+        self._entries.append(Entry(held, transition, seconds, ended_at, substitute))
         self._written.set()
 
     def _conclude(self, batch: Sequence[Entry], answers: Sequence[Settlement | Exception]) -> None:
@@ -144,9 +156,19 @@ class Ledger:
                 if answer.verdict is not Verdict.LOST
             ],
         )
+        now = self._clock.monotonic()
         for entry, answer in settled:
-            attempt = entry.held.attempt
-            self._ground.emit(event_of(attempt, entry.transition, answer, seconds=entry.seconds))
+            recording = max(0.0, now - entry.ended_at)
+            self._ground.emit(
+                event_of(
+                    entry.held.attempt,
+                    entry.transition,
+                    answer,
+                    seconds=entry.seconds,
+                    recording=recording,
+                )
+            )
+        self._catch_up(batch)
 
     def _refused(self, entry: Entry, error: Exception) -> None:
         """The store will never take this one; its neighbours are kept."""
@@ -155,7 +177,23 @@ class Ledger:
             self._holdings.let_go(entry.held)
             return
         outcome = unstorable(entry.held.attempt, error)
-        self._append(entry.held, outcome, entry.seconds, substitute=True)
+        self._append(entry.held, outcome, entry.seconds, ended_at=entry.ended_at, substitute=True)
+
+    def _delay(self, batch: Sequence[Entry]) -> None:
+        """Tell which outcomes were not taken, once for each."""
+        late = [entry.held for entry in batch if not entry.held.delayed]
+        for held in late:
+            held.delayed = True
+        if late:
+            self._ground.emit(OutcomesDelayed(worker=self._ground.worker, count=len(late)))
+
+    def _catch_up(self, batch: Sequence[Entry]) -> None:
+        """Tell that those of them that were delayed have been answered for."""
+        late = [entry.held for entry in batch if entry.held.delayed]
+        for held in late:
+            held.delayed = False
+        if late:
+            self._ground.emit(OutcomesCaughtUp(worker=self._ground.worker, count=len(late)))
 
     def _give_time(self, batch: Sequence[Entry], began: float) -> None:
         """What could not be settled is kept for one more lease, from the first try on."""

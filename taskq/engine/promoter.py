@@ -9,6 +9,7 @@ import anyio
 
 from taskq.bridge import Doorbell
 from taskq.engine.ground import Ground
+from taskq.events import Promoted
 
 BATCH = 1000
 """Activities moved at once."""
@@ -27,6 +28,8 @@ class Promoter:
     def __init__(self, ground: Ground, *, on_moved: Callable[[], None]) -> None:
         self._access = ground.access
         self._backend = ground.backend
+        self._worker = ground.worker
+        self._emit = ground.emit
         self._longest = ground.options.poll_max
         self._progress = partial(ground.supervisor.progress, "promoter")
         self._on_moved = on_moved
@@ -42,6 +45,7 @@ class Promoter:
             self._bell.clear()
             promotion = await self._access.call(self._backend.promote, BATCH)
             self._progress()
+            self._emit(Promoted(worker=self._worker, count=promotion.moved))
             if promotion.moved:
                 self._on_moved()
             if promotion.moved < BATCH:

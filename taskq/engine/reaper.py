@@ -14,7 +14,7 @@ from taskq.engine.returns import Returns
 from taskq.engine.rollup import Rollup
 from taskq.engine.settling import settle
 from taskq.errors import BackendError
-from taskq.events import WorkerLost
+from taskq.events import Swept, WorkerLost
 from taskq.hooks import with_hooks
 from taskq.lifecycle import Crashed, Settlement, Transition, Verdict, decide
 from taskq.model import Attempt, Status
@@ -68,6 +68,7 @@ class Reaper:
         transitions = [self._crashed(attempt) for attempt in lost]
         answers = await settle(ground, transitions)
         taken = self._conclude(lost, transitions, answers)
+        ground.emit(Swept(worker=ground.worker, count=taken))
         return len(expired) == ground.options.reaper_batch and taken > 0
 
     def _is_lost(self, attempt: Attempt) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TypedDict, Unpack, assert_never
 
 from taskq import events
 from taskq.engine.rollup import Count
@@ -12,30 +12,42 @@ from taskq.model import Attempt, ErrorInfo, Status
 UNKNOWN = ErrorInfo(type="Unknown", message="no error was recorded")
 
 
+class Times(TypedDict):
+    """What every event about an end says: seconds of running, seconds until it was recorded."""
+
+    seconds: float
+    recording: float
+
+
 def event_of(
-    attempt: Attempt, transition: Transition, settlement: Settlement, *, seconds: float
+    attempt: Attempt,
+    transition: Transition,
+    settlement: Settlement,
+    **times: Unpack[Times],
 ) -> events.Finished:
-    """The event about an attempt that ran for ``seconds``, its end recorded or refused."""
+    """The event about an attempt that has ended, its end recorded or refused."""
     if settlement.verdict is Verdict.LOST:
-        return events.OutcomeRefused(attempt=attempt, seconds=seconds)
+        return events.OutcomeRefused(attempt=attempt, **times)
     error = transition.error or UNKNOWN
     delay = transition.delay or 0.0
     status = _status(transition, settlement)
     match status:
         case Status.COMPLETED:
-            return events.Completed(attempt=attempt, seconds=seconds)
+            return events.Completed(attempt=attempt, **times)
         case Status.RETRYING:
-            return events.Retrying(attempt=attempt, seconds=seconds, error=error, delay=delay)
+            return events.Retrying(attempt=attempt, **times, error=error, delay=delay)
         case Status.FAILED:
-            return events.Failed(attempt=attempt, seconds=seconds, error=error)
+            return events.Failed(attempt=attempt, **times, error=error)
         case Status.DEAD_LETTER:
-            return events.DeadLettered(attempt=attempt, seconds=seconds, error=error)
+            return events.DeadLettered(attempt=attempt, **times, error=error)
         case Status.CANCELLED:
-            return events.Cancelled(attempt=attempt, seconds=seconds)
+            return events.Cancelled(attempt=attempt, **times)
+        case Status.SCHEDULED if transition.note is None:
+            return events.Unhandled(attempt=attempt, **times, delay=delay)
         case Status.SCHEDULED:
-            return events.Snoozed(attempt=attempt, seconds=seconds, delay=delay)
+            return events.Snoozed(attempt=attempt, **times, delay=delay)
         case Status.PENDING | Status.PROCESSING:
-            return events.Interrupted(attempt=attempt, seconds=seconds)
+            return events.Interrupted(attempt=attempt, **times)
         case _:
             assert_never(status)
 
@@ -64,4 +76,6 @@ def _name(transition: Transition, settlement: Settlement) -> str:
     status = _status(transition, settlement)
     if status is Status.PENDING:
         return "crashed" if transition.only_if_expired else "interrupted"
-    return "snoozed" if status is Status.SCHEDULED else status.value
+    if status is Status.SCHEDULED:
+        return "unhandled" if transition.note is None else "snoozed"
+    return status.value

@@ -18,7 +18,7 @@ from taskq.engine.holdings import Held, Stop
 from taskq.engine.ledger import Ledger
 from taskq.engine.pace import Pace
 from taskq.engine.returns import Returns
-from taskq.events import ThreadOverran
+from taskq.events import LeaseLost, ThreadOverran
 from taskq.lifecycle import Cancelled, TimedOut, Unstarted
 
 UNKNOWN_TYPE_PAUSE = 5.0
@@ -171,6 +171,7 @@ class Slots:
         if held.reason is Stop.LEASE_LOST:
             held.finish()
             self._holdings.release(held)
+            self._emit(LeaseLost(attempt=held.attempt))
             return
         if held.reason is Stop.CANCELLED:
             self._ledger.put(held, Cancelled(), 0.0)
@@ -185,6 +186,8 @@ class Slots:
         outcome = await self._runner.run(held, handler)
         seconds = self._clock.monotonic() - now
         self._pace.measure(seconds)
+        if held.lease_lost:
+            self._emit(LeaseLost(attempt=held.attempt))
         if held.threads and isinstance(outcome, TimedOut):
             self._emit(ThreadOverran(attempt=held.attempt))
         if not held.finished:

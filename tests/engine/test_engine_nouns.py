@@ -304,7 +304,7 @@ FAILED = Failed(error=ErrorInfo(type="E", message="m"))
         (FAILED, Status.CANCELLED, "Cancelled", "cancelled"),
         (Interrupted(), Status.PENDING, "Interrupted", "interrupted"),
         (Snoozed(1.0), Status.SCHEDULED, "Snoozed", "snoozed"),
-        (Unstarted(5.0), Status.SCHEDULED, "Snoozed", "snoozed"),
+        (Unstarted(5.0), Status.SCHEDULED, "Unhandled", "unhandled"),
         (Crashed(), Status.PENDING, "Interrupted", "crashed"),
     ],
 )
@@ -314,7 +314,8 @@ def test_a_settled_transition_has_one_name(
     held = attempt()
     transition = decide(held, outcome)
     settlement = Settlement(held.id, Verdict.APPLIED, row)
-    assert type(event_of(held, transition, settlement, seconds=1.0)).__name__ == event
+    told = event_of(held, transition, settlement, seconds=1.0, recording=0.5)
+    assert (type(told).__name__, told.seconds, told.recording) == (event, 1.0, 0.5)
     count = count_of(held, transition, settlement, waited=0.0, ran=1.0)
     assert count == Count("q", "t", name, 0.0, 1.0)
 
@@ -334,7 +335,8 @@ def test_a_repeated_settle_is_named_by_what_it_did_not_by_what_came_after() -> N
     held = attempt()
     transition = decide(held, FAILED)
     settlement = Settlement(held.id, Verdict.ALREADY_MINE, Status.PENDING)
-    assert type(event_of(held, transition, settlement, seconds=1.0)).__name__ == "Retrying"
+    told = event_of(held, transition, settlement, seconds=1.0, recording=0.5)
+    assert type(told).__name__ == "Retrying"
 
 
 variable: ContextVar[str] = ContextVar("variable", default="outside")
