@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 import anyio
-import anyio.to_thread
 import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 from taskq import NonRetryError, TaskQ, current, events

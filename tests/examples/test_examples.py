@@ -63,6 +63,22 @@ cancelled
 not yet
 rested
 """,
+    "metrics_sink": """\
+activity_completed          resize    2
+activity_completed          upload    3
+activity_enqueued           publish   2
+activity_enqueued           resize    2
+activity_enqueued           upload    4
+activity_failed_non_retry   publish   2
+activity_panic              upload    3
+activity_retry              upload    3
+activity_started            publish   2
+activity_started            resize    2
+activity_started            upload    6
+activity_execution_seconds  publish   0 s in all
+activity_execution_seconds  resize    1 s in all
+activity_execution_seconds  upload    0 s in all
+""",
     "custom_backend": """\
 5
 {"stored": "add", "arguments": {"left": 2, "right": 3}}
@@ -78,10 +94,11 @@ rested
 
 def run(name: str, folder: Path, url: str | None = None) -> str:
     """What an example prints, run as its reader would, with warnings as errors."""
+    database = url or f"sqlite:///{folder}/example.db"
     answer = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")],
         cwd=folder,
-        env=os.environ | {"TASKQ_DATABASE_URL": url or f"sqlite:///{folder}/example.db"},
+        env=os.environ | {"TASKQ_DATABASE_URL": database},
         capture_output=True,
         text=True,
         timeout=60,
@@ -97,7 +114,8 @@ def test_an_example_prints_what_it_says(name: str, tmp_path: Path) -> None:
     """quickstart: seed:Q12. priorities_and_delays: seed:P6, seed:P7 (all four levels, in order),
     seed:P8, seed:Q7. retries_and_dead_letters: seed:R13, seed:R16, seed:R17, seed:R20.
     idempotency: seed:I3, seed:I4, seed:I5. trio_app: seed:S3. sync_script: seed:Q14, seed:E18.
-    custom_backend: seed:B15. transactional_enqueue: promise:G2."""
+    custom_backend: seed:B15. transactional_enqueue: promise:G2. metrics_sink: seed:M8,
+    seed:E7."""
     assert run(name, tmp_path) == PRINTED[name]
 
 
@@ -123,8 +141,19 @@ def test_isolated_workers_run_their_own_types_and_nothing_else(tmp_path: Path) -
     assert ran["catch-all"]["write_report"] == 3
 
 
+def test_an_app_on_postgres_makes_its_tables_and_runs_here_and_in_a_process(
+    databases: Databases, tmp_path: Path
+) -> None:
+    """seed:E31, seed:B17: a database without tables is all that it needs."""
+    url = databases.create()
+
+    assert run("postgres_app", tmp_path, url) == (
+        "tables made\npending\n1000 cents, at attempt 1\n400 cents, at attempt 1\n"
+    )
+
+
 def test_every_example_is_run() -> None:
-    assert set(NAMES) == {*PRINTED, "workload_isolation"}
+    assert set(NAMES) == {*PRINTED, "workload_isolation", "postgres_app"}
 
 
 @pytest.mark.parametrize("name", NAMES)
