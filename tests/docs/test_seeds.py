@@ -34,7 +34,7 @@ LAST = {
 }
 """The last row of each group."""
 
-PARTS = {"PostgreSQL", "orchestration", "control", "console", "Redis"}
+PARTS = {"orchestration", "control", "console", "Redis"}
 
 
 def test_every_row_is_there_once() -> None:

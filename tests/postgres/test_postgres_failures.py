@@ -203,7 +203,7 @@ def test_a_cancelled_call_leaves_the_server_at_once(
 def test_heartbeats_go_on_while_callers_wait_for_connections(
     backend: PostgresBackend, bridge: ResidentBridge, postgres_url: str
 ) -> None:
-    """bug:B162, fault:DB10"""
+    """seed:B10, bug:B162, fault:DB10"""
     [attempt] = claimed(backend, bridge)
     info = worker(attempt.worker)
     with (
@@ -266,7 +266,7 @@ def test_batches_that_settle_the_same_ids_in_any_order_do_not_deadlock(
 def test_the_isolation_level_of_the_role_does_not_matter(
     databases: Databases, bridge: ResidentBridge, isolation: str
 ) -> None:
-    """fault:DB13, bug:B121: fifty with one key, one activity."""
+    """seed:I6, fault:DB13, bug:B121: fifty with one key, one activity."""
     url = databases.fresh()
     name = url.rpartition("/")[2]
     databases.run(url, f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")

@@ -78,6 +78,7 @@ def watched(
 
 
 def test_what_one_sends_the_other_hears(watched: Watched) -> None:
+    """seed:L10: events across processes, by LISTEN and NOTIFY."""
     watched.submit()
 
     watched.until_heard(Topic.READY)
@@ -208,7 +209,7 @@ def test_two_schemas_of_one_database_do_not_hear_each_other() -> None:
 
 @pytest.mark.parametrize("count", [1, MOST, MOST + 1, MOST * MESSAGES])
 def test_ids_travel_in_messages_that_postgresql_takes(count: int) -> None:
-    """fault:DB20"""
+    """seed:L10, fault:DB20"""
     ids = frozenset(new_id() for _ in range(count))
 
     sent = messages("c", "12345678", ids)

@@ -78,7 +78,7 @@ def test_down_and_up_again_leaves_the_same_schema(databases: Databases) -> None:
 
 
 def test_eight_at_once_all_succeed(databases: Databases, empty: str) -> None:
-    """fault:DB25: an advisory lock lets one make the tables; the others find them."""
+    """seed:B11, fault:DB25: an advisory lock lets one make the tables; the others find them."""
     with ThreadPoolExecutor(8) as threads:
         codes = list(threads.map(migrate_in_a_process, [empty] * 8))
 

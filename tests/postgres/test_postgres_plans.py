@@ -184,6 +184,7 @@ CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
 def test_a_claim_reads_what_it_takes(
     backend: PostgresBackend, bridge: ResidentBridge, name: str
 ) -> None:
+    """seed:B9"""
     verb, indexes, rows = CLAIMS[name]
 
     check(bridge.call_sync(nodes_of, backend, verb), indexes=indexes, rows=rows)
