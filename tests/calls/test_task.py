@@ -324,7 +324,7 @@ def test_a_taken_name_names_both_places(taskq: TaskQ) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["step", "orphans", "expires", "deadline", "session", "unique_for", "run_in"]
+    "option", ["step", "orphans", "expires", "deadline", "unique_for", "run_in"]
 )
 def test_an_option_whose_machinery_is_not_there_is_not_accepted(taskq: TaskQ, option: str) -> None:
     @taskq.activity

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, Executable, create_engine, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from taskq import Activity, ActivityFuture, TaskQ
@@ -168,6 +168,3 @@ def connection_of(handle: Any) -> Connection:
     found = handle.connection() if isinstance(handle, Session) else handle
     assert isinstance(found, Connection)
     return found
-
-
-__all__ = ("DRIVERS", "AsyncConnection", "Caller", "Transaction", "connection_of")

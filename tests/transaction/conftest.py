@@ -14,8 +14,6 @@ from tests.transaction.callers import DRIVERS, Caller
 
 EVERY = [(driver, "session") for driver in DRIVERS] + [
     ("sqlite3", "connection"),
-    ("aiosqlite", "connection"),
-    ("psycopg", "connection"),
     ("asyncpg", "connection"),
 ]
 POSTGRES = [each for each in EVERY if each[0] not in ("sqlite3", "aiosqlite")]
