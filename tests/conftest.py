@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +20,32 @@ settings.register_profile(
 )
 settings.register_profile("explore", deadline=None, suppress_health_check=[*HealthCheck])
 settings.load_profile("suite")
+
+
+MEMORY = Path("/dev/shm")
+ROOM = 2 * 1024**3
+"""Bytes that must be free there for tests to keep their files in it."""
+
+
+def pytest_configure() -> None:
+    """Tests pull no plug: where there is a file system in memory, their files are there, and a
+    commit of SQLite takes microseconds instead of ten milliseconds. PYTEST_DEBUG_TEMPROOT, pytest's
+    own, names another folder."""
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+ALONE = Path(__file__).parent / "chaos"
+"""Tests that start and stop many processes and wait for what these do: never two at once."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """With ``-n 2 --dist loadgroup``, one process runs those, and others run the rest beside it."""
+    if config.pluginmanager.has_plugin("xdist"):
+        for item in items:
+            if ALONE in item.path.parents:
+                item.add_marker(pytest.mark.xdist_group("alone"))
 
 
 @pytest.fixture(params=["asyncio", "trio"])
