@@ -1,4 +1,5 @@
-"""A clock for a database, which can be put forward: a schema before pg_catalog has ``now()``."""
+"""A clock for a database, which can be put forward: a schema before pg_catalog has ``now()`` and
+``clock_timestamp()``."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ CLOCK = (
     " 'SELECT pg_catalog.now() + by FROM clock.ahead'",
     "CREATE FUNCTION clock.statement_timestamp() RETURNS timestamptz STABLE LANGUAGE sql AS"
     " 'SELECT pg_catalog.statement_timestamp() + by FROM clock.ahead'",
+    "CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql AS"
+    " 'SELECT pg_catalog.clock_timestamp() + by FROM clock.ahead'",
     "ANALYZE clock.ahead",
 )
 

@@ -7,22 +7,20 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from uuid import UUID
+
+from tests.chaos.database import Database, Row
 
 REPOSITORY = Path(__file__).parents[2]
 APP = Path(__file__).with_name("chaos_app.py")
 PATIENCE = 20.0
 """Seconds after which something that should happen has not; no measure of speed."""
-
-Row = dict[str, Any]
-"""A row of taskq_activities. Ids are hexadecimal, instants microseconds since the epoch."""
 
 
 def now() -> int:
@@ -88,14 +86,18 @@ class WorkerProcess:
 
 
 class Arena:
-    """An app and its database in ``folder``. ``app`` is the app's module, to enqueue from here.
+    """An app in ``folder`` on a ``database``. ``app`` is the app's module, to enqueue from here.
 
-    ``settings`` are the workers' ``TASKQ_`` variables.
+    The app finds its database at ``url``: another way to it, if one is given. ``settings`` are the
+    workers' ``TASKQ_`` variables.
     """
 
-    def __init__(self, folder: Path, **settings: float) -> None:
+    def __init__(
+        self, folder: Path, database: Database, *, url: str | None = None, **settings: float
+    ) -> None:
         self.folder = folder
-        self.database = folder / "taskq.db"
+        self.database = database
+        self.url = database.url if url is None else url
         self.workers: list[WorkerProcess] = []
         self.settings: dict[str, float] = {
             "LEASE": 1.0,
@@ -106,6 +108,7 @@ class Arena:
             **settings,
         }
         shutil.copy(APP, folder / "app.py")
+        (folder / "url").write_text(self.url)
         self.app = self._loaded()
 
     def worker(self, loop: str, *flags: str, **settings: float) -> WorkerProcess:
@@ -125,28 +128,16 @@ class Arena:
 
     def pause(self, process: WorkerProcess) -> None:
         """Stop a process where it stands, but not in the middle of a transaction: whoever stands
-        still there keeps everybody from writing, as long as the database is a file."""
+        still there may keep everybody from writing."""
 
         def paused() -> bool:
             process.send(signal.SIGSTOP)
-            if self._writable():
+            if self.database.at_rest():
                 return True
             process.send(signal.SIGCONT)
             return False
 
         until(paused, "it is paused outside of a transaction")
-
-    def _writable(self) -> bool:
-        """Whether nobody stands still in a write transaction."""
-        connection = sqlite3.connect(self.database, isolation_level=None, timeout=1)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-        except sqlite3.OperationalError:
-            return False
-        finally:
-            connection.close()
-        return True
 
     def wait_until_ready(self, process: WorkerProcess) -> None:
         """Wait until it claims."""
@@ -171,13 +162,7 @@ class Arena:
 
     def query(self, sql: str, *values: object) -> list[Row]:
         """Rows of the database; it is only read."""
-        connection = sqlite3.connect(self.database, timeout=10)
-        try:
-            connection.execute("PRAGMA query_only=1")
-            connection.row_factory = sqlite3.Row
-            return [_readable(row) for row in connection.execute(sql, values)]
-        finally:
-            connection.close()
+        return self.database.query(sql, *values)
 
     def rows(self, type: str | None = None) -> list[Row]:
         """The activities, or those of one type, in the order in which they were made."""
@@ -185,18 +170,18 @@ class Arena:
         sql = f"SELECT * FROM taskq_activities {where} ORDER BY id"
         return self.query(sql, *(() if type is None else (type,)))
 
-    def row(self, id: Any) -> Row:
+    def row(self, id: UUID) -> Row:
         """One activity by its UUID."""
-        [row] = self.query("SELECT * FROM taskq_activities WHERE id = ?", id.bytes)
+        [row] = self.query("SELECT * FROM taskq_activities WHERE id = ?", id)
         return row
 
-    def notes(self, id: Any) -> list[Row]:
+    def notes(self, id: UUID) -> list[Row]:
         """The event rows of one activity, oldest first."""
-        return self.query("SELECT * FROM taskq_events WHERE activity_id = ? ORDER BY id", id.bytes)
+        return self.query("SELECT * FROM taskq_events WHERE activity_id = ? ORDER BY id", id)
 
     def pid_of(self, worker: str) -> int:
         """The process of a worker that has a row."""
-        [row] = self.query("SELECT pid FROM taskq_workers WHERE id = ?", bytes.fromhex(worker))
+        [row] = self.query("SELECT pid FROM taskq_workers WHERE id = ?", UUID(worker))
         return int(row["pid"])
 
     def effects(self, what: str | None = None, **fields: object) -> list[Row]:
@@ -233,10 +218,3 @@ class Arena:
         sys.modules[name] = module
         spec.loader.exec_module(module)
         return module
-
-
-def _readable(row: sqlite3.Row) -> Row:
-    return {
-        name: value.hex() if isinstance(value, bytes) else value
-        for name, value in zip(row.keys(), row, strict=True)
-    }

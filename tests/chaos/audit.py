@@ -1,18 +1,21 @@
 """The audit after faults: each promise as questions in plain SQL, whose answers are violations.
 
-Three witnesses are put side by side: the database itself (attached as ``store``), the effects log
-that handlers wrote (``effects.jsonl``), and what clients and the nemesis wrote before and after
-each of their deeds (``clients-*.jsonl``). All have the host's clock, in microseconds.
+Three witnesses are put side by side, in an SQLite database in memory whatever was audited: the rows
+of that database (``stored_activity``, ``stored_event``), the effects log that handlers wrote
+(``effects.jsonl``), and what clients and the nemesis wrote before and after each of their deeds
+(``clients-*.jsonl``). All have the host's clock, in microseconds.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.chaos.database import Database
 
 SLACK = 2_000_000
 """Microseconds that a busy machine may take beyond what is promised of a process's end."""
@@ -32,17 +35,30 @@ WITNESSES = {
 }
 """The tables made of the logs. In those of clients ``what`` is the table's name."""
 
+STORED = {
+    "stored_activity": (
+        "taskq_activities",
+        (
+            *("id", "parent_id", "queue", "type", "status", "claim", "result", "error"),
+            *("error_kind", "policy", "idempotency_key", "retry_count", "crash_count"),
+            *("max_retries", "max_crashes", "lease_until", "created_at", "ready_at"),
+            *("started_at", "finished_at"),
+        ),
+    ),
+    "stored_event": ("taskq_events", ("id", "activity_id", "at", "kind", "claim", "detail")),
+    "stored_key": ("taskq_keys", ("hash", "activity_id")),
+}
+"""The tables made of the database: of which of its tables, and which columns."""
+
 TABLES = """
 CREATE TEMP TABLE activity AS
-    SELECT lower(hex(id)) AS id, nullif(lower(hex(parent_id)), '') AS parent, queue, type, status,
-           claim, result, error_kind, idempotency_key, retry_count, crash_count, max_retries,
-           max_crashes, lease_until, ready_at, started_at, finished_at,
+    SELECT *, parent_id AS parent,
            status IN ('completed', 'failed', 'dead_letter', 'cancelled') AS ended,
            json_array_length(policy, '$.hooks') AS hooks
-    FROM store.taskq_activities;
+    FROM stored_activity;
 CREATE TEMP TABLE event AS
-    SELECT lower(hex(activity_id)) AS id, at, kind, claim, json_extract(detail, '$.delay') AS delay
-    FROM store.taskq_events;
+    SELECT id AS place, activity_id AS id, at, kind, claim, json_extract(detail, '$.delay') AS delay
+    FROM stored_event;
 CREATE TEMP TABLE run AS
     SELECT rowid AS place, at, id, claim, worker, type FROM effect WHERE what = 'start';
 CREATE INDEX temp.activity_by_id ON activity (id);
@@ -61,6 +77,18 @@ CREATE TEMP VIEW history AS
                 AND kind IN ('interrupted', 'handed_back')) AS stops
     FROM activity
     WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.id = activity.id AND kind = 'retried');
+CREATE TEMP VIEW failure AS
+    SELECT event.*, min(1.0, 0.2 * (1 << (
+               SELECT count(*) FROM event AS earlier WHERE earlier.id = event.id
+               AND earlier.kind = 'failed' AND earlier.place < event.place))) AS formula
+    FROM event WHERE kind = 'failed'
+        AND NOT EXISTS (SELECT 1 FROM event AS again WHERE again.id = event.id
+                        AND again.kind = 'retried');
+CREATE TEMP VIEW undelayed AS
+    SELECT activity.* FROM activity LEFT JOIN intent USING (id)
+    WHERE intent.run_at IS NULL AND NOT EXISTS (
+        SELECT 1 FROM event WHERE event.id = activity.id
+        AND kind NOT IN ('crashed', 'interrupted', 'handed_back'));
 CREATE TEMP VIEW hooked AS
     SELECT id, status,
            (SELECT count(*) FROM activity AS child WHERE child.parent = activity.id
@@ -125,6 +153,12 @@ QUESTIONS = (
         wrong="answers > 1",
     ),
     Question("G3", "one key has one row", of="key_row", wrong="rows > 1"),
+    Question(
+        "G3",
+        "a key points at an activity that is there",
+        of="stored_key",
+        wrong="activity_id NOT IN (SELECT id FROM activity)",
+    ),
     Question("G4", "everything has ended", of="activity", wrong="NOT ended", drained=True),
     Question(
         "G4",
@@ -212,6 +246,13 @@ QUESTIONS = (
         wrong="retry_count <> failures OR crash_count <> crashes",
     ),
     Question(
+        "G9",
+        "a retry is delayed as long as the formula says",
+        of="failure",
+        where="delay IS NOT NULL",
+        wrong="abs(delay / formula - 1) > 0.1001",
+    ),
+    Question(
         "G10",
         "what was cancelled while it waited ends cancelled",
         of="cancelled JOIN activity USING (id)",
@@ -248,14 +289,30 @@ QUESTIONS = (
         where="pid NOT IN (SELECT pid FROM effect WHERE what = 'start' AND type = 'kill')",
         wrong=f"code IS NULL OR code NOT IN (0, 1) OR took > grace + {MARGIN} + {SLACK}",
     ),
+    Question(
+        "G15",
+        "what comes back from a worker keeps its place",
+        of="undelayed",
+        wrong="ready_at <> created_at",
+    ),
+    Question(
+        "G16",
+        "an end can be read: its result, or its error",
+        of="activity",
+        where="ended",
+        wrong="finished_at IS NULL OR (status = 'completed') <> (error IS NULL)"
+        " OR (status = 'completed' AND result IS NULL)",
+    ),
 )
 
 
-def audit(folder: Path, *, drained: bool = True) -> list[Finding]:
+def audit(folder: Path, database: Database, *, drained: bool = True) -> list[Finding]:
     """Ask everything. Not ``drained``, activities may still be on their way."""
     connection = sqlite3.connect(":memory:")
     try:
-        _load(connection, folder)
+        _load_stored(connection, database)
+        _load_logs(connection, folder)
+        connection.executescript(TABLES)
         return [
             _answered(connection, question)
             for question in QUESTIONS
@@ -289,21 +346,30 @@ def _answered(connection: sqlite3.Connection, question: Question) -> Finding:
     return Finding(question, checked, violations)
 
 
-def _load(connection: sqlite3.Connection, folder: Path) -> None:
-    connection.execute("ATTACH ? AS store", (str(folder / "taskq.db"),))
+def _load_stored(connection: sqlite3.Connection, database: Database) -> None:
+    for table, (source, columns) in STORED.items():
+        connection.execute(f"CREATE TEMP TABLE {table} ({', '.join(columns)})")
+        for row in database.query(f"SELECT {', '.join(columns)} FROM {source}"):
+            _insert(connection, table, columns, row)
+
+
+def _load_logs(connection: sqlite3.Connection, folder: Path) -> None:
     for table, columns in WITNESSES.items():
         connection.execute(f"CREATE TEMP TABLE {table} ({', '.join(columns)})")
     for line in _lines(folder / "effects.jsonl"):
-        _insert(connection, "effect", line)
+        _insert(connection, "effect", WITNESSES["effect"], line)
     for log in sorted(folder.glob("clients-*.jsonl")):
         for line in _lines(log):
-            if line["what"] in WITNESSES:
-                _insert(connection, str(line["what"]), line)
-    connection.executescript(TABLES)
+            if (table := str(line["what"])) in WITNESSES:
+                _insert(connection, table, WITNESSES[table], line)
 
 
-def _insert(connection: sqlite3.Connection, table: str, line: dict[str, Any]) -> None:
-    columns = WITNESSES[table]
+def _insert(
+    connection: sqlite3.Connection,
+    table: str,
+    columns: Sequence[str],
+    line: Mapping[str, Any],
+) -> None:
     marks = ", ".join("?" for _ in columns)
     connection.execute(
         f"INSERT INTO {table} VALUES ({marks})", [line.get(column) for column in columns]

@@ -1,5 +1,7 @@
 """The app under fault tests. It is copied into a test's folder as ``app.py``, so it stands alone.
 
+The file ``url`` beside it says which database it uses.
+
 Every handler writes what it does to ``effects.jsonl`` beside it: one line for each step, in one
 write to a file opened for appending, so that no line is torn or lost when its process is killed.
 """
@@ -81,7 +83,7 @@ def opened(name: str) -> bool:
 
 
 taskq = TaskQ(
-    f"sqlite:///{FOLDER / 'taskq.db'}",
+    (FOLDER / "url").read_text(),
     listeners=[Effects()],
     retry=RetryPolicy(initial_delay=0.2, max_delay=1.0),
 )

@@ -1,24 +1,69 @@
-"""What fault tests share."""
+"""What fault tests share.
+
+A test with an ``arena`` runs on SQLite and on PostgreSQL; one with a ``loop`` besides on both event
+loops on SQLite, and on one of them, as its name has it, on PostgreSQL, where the same engine would
+only repeat itself. Modules whose names end with a database's name are for that one alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
 from tests.chaos.arena import Arena
 from tests.chaos.audit import audit, report
+from tests.chaos.database import Database, PostgresDatabase, SQLiteFile
+
+LOOPS = ("asyncio", "trio")
+KINDS = ("sqlite", "postgres")
 
 
-@pytest.fixture(params=["asyncio", "trio"])
-def loop(request: pytest.FixtureRequest) -> str:
-    """The event loop of a worker."""
-    return str(request.param)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose databases and event loops."""
+    of_arena = "make_database" in metafunc.fixturenames
+    of_loop = "loop" in metafunc.fixturenames
+    kinds = _kinds(metafunc.module.__name__) if of_arena else ()
+    if of_arena and of_loop:
+        pairs = [(kind, loop) for kind in kinds for loop in LOOPS]
+        if len(kinds) > 1:
+            pairs.remove(("postgres", LOOPS[crc32(metafunc.function.__name__.encode()) % 2]))
+        metafunc.parametrize(("kind", "loop"), pairs)
+    elif of_arena:
+        metafunc.parametrize("kind", kinds)
+    elif of_loop:
+        metafunc.parametrize("loop", LOOPS)
+
+
+def _kinds(module: str) -> tuple[str, ...]:
+    return tuple(kind for kind in KINDS if module.endswith(f"_{kind}")) or KINDS
 
 
 @pytest.fixture
-def arenas(tmp_path: Path) -> Iterator[Callable[..., Arena]]:
+def make_database(
+    kind: str, request: pytest.FixtureRequest
+) -> Iterator[Callable[[Path], Database]]:
+    """Make the database for an arena in a folder: a file there, or one on the shared server."""
+    made: list[Database] = []
+
+    def make(folder: Path) -> Database:
+        if kind == "postgres":
+            made.append(PostgresDatabase(request.getfixturevalue("databases").fresh()))
+        else:
+            made.append(SQLiteFile(folder / "taskq.db"))
+        return made[-1]
+
+    yield make
+    for database in made:
+        database.close()
+
+
+@pytest.fixture
+def arenas(
+    tmp_path: Path, make_database: Callable[[Path], Database]
+) -> Iterator[Callable[..., Arena]]:
     """Make an arena with other settings than the usual ones. At the end its processes are killed
     and what is left is audited, save that not all need have ended."""
     made: list[Arena] = []
@@ -26,14 +71,14 @@ def arenas(tmp_path: Path) -> Iterator[Callable[..., Arena]]:
     def make(**settings: float) -> Arena:
         folder = tmp_path / f"arena-{len(made)}"
         folder.mkdir()
-        made.append(Arena(folder, **settings))
+        made.append(Arena(folder, make_database(folder), **settings))
         return made[-1]
 
     yield make
     for arena in made:
         arena.close()
     for arena in made:
-        findings = audit(arena.folder, drained=False)
+        findings = audit(arena.folder, arena.database, drained=False)
         assert not any(finding.violations for finding in findings), report(findings)
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -138,15 +137,11 @@ class Nemesis:
     def _lock(self) -> None:
         """Hold a write transaction for a while; nothing else is harmed meanwhile."""
         self.deeds["locked"] += 1
-        connection = sqlite3.connect(self._arena.database, isolation_level=None, timeout=5)
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            time.sleep(self._random.uniform(0.1, 1.5 * self._arena.settings["LEASE"]))
-            connection.execute("ROLLBACK")
-        except sqlite3.OperationalError:
+            with self._arena.database.locked():
+                time.sleep(self._random.uniform(0.1, 1.5 * self._arena.settings["LEASE"]))
+        except TimeoutError:
             self.deeds["not locked"] += 1
-        finally:
-            connection.close()
 
     def _kill_client(self) -> None:
         if self._clients:

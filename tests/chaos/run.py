@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from tests.chaos.arena import Arena
 from tests.chaos.audit import Finding, audit, report
+from tests.chaos.database import Database, SQLiteFile
 from tests.chaos.nemesis import Nemesis
 
 LOOPS = {"asyncio": ("asyncio",), "trio": ("trio",), "both": ("asyncio", "trio")}
@@ -54,6 +55,7 @@ class Outcome(Struct, frozen=True):
 
 def fault_run(
     folder: Path,
+    database: Database,
     *,
     seconds: float,
     seed: int,
@@ -64,7 +66,7 @@ def fault_run(
     patience: float = 60.0,
 ) -> Outcome:
     """Do harm for ``seconds`` in an empty folder, then wait at most ``patience`` and audit."""
-    arena = Arena(folder, **SETTINGS)
+    arena = Arena(folder, database, **SETTINGS)
     nemesis = Nemesis(arena, seed=seed, loops=loops, workers=workers, clients=clients)
     try:
         nemesis.rage(seconds, rate=min(rate, MOST / seconds))
@@ -72,7 +74,7 @@ def fault_run(
     finally:
         arena.close()
     statuses = Counter(str(row["status"]) for row in arena.rows())
-    return Outcome(drained, audit(folder), nemesis.deeds, statuses)
+    return Outcome(drained, audit(folder, database), nemesis.deeds, statuses)
 
 
 def waiting(arena: Arena) -> bool:
@@ -106,7 +108,13 @@ def main(
     click.echo(f"seed {seed}: {seconds:g} s of harm to {workers} workers on {backend}")
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
     outcome = fault_run(
-        folder, seconds=seconds, seed=seed, loops=LOOPS[backend], workers=workers, rate=rate
+        folder,
+        SQLiteFile(folder / "taskq.db"),
+        seconds=seconds,
+        seed=seed,
+        loops=LOOPS[backend],
+        workers=workers,
+        rate=rate,
     )
     click.echo(str(outcome))
     if not outcome.sound:

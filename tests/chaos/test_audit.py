@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from taskq import TaskQ
-from tests.chaos.audit import QUESTIONS, audit, report
+from tests.chaos.audit import QUESTIONS, Finding, audit, report
+from tests.chaos.database import SQLiteFile
 
 WORKER = "0f" * 16
 SECOND = 1_000_000
@@ -24,6 +25,10 @@ class World:
         self.folder = folder
         shutil.copy(template, folder / "taskq.db")
         self._database = sqlite3.connect(folder / "taskq.db", isolation_level=None)
+
+    def audited(self) -> Sequence[Finding]:
+        """What the audit finds."""
+        return audit(self.folder, SQLiteFile(self.folder / "taskq.db"))
 
     def row(self, number: int, **columns: object) -> None:
         """An activity; completed by its first claim, unless the columns say otherwise."""
@@ -41,11 +46,13 @@ class World:
             "finished_at": 4 * SECOND,
             **columns,
         }
-        self._insert("taskq_activities", values)
+        if values["status"] in ("failed", "dead_letter"):
+            values.setdefault("error", "{}")
+        self.insert("taskq_activities", values)
 
     def event(self, number: int, kind: str, at: float, *, claim: int = 1, **detail: object) -> None:
         """An event row."""
-        self._insert(
+        self.insert(
             "taskq_events",
             {
                 "activity_id": bytes.fromhex(hexed(number)),
@@ -69,7 +76,7 @@ class World:
         with (self.folder / file).open("a") as log:
             log.write(json.dumps({**line, "at": int(at * SECOND)}) + "\n")
 
-    def _insert(self, table: str, values: dict[str, object]) -> None:
+    def insert(self, table: str, values: dict[str, object]) -> None:
         marks = ", ".join("?" for _ in values)
         self._database.execute(
             f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", list(values.values())
@@ -148,6 +155,24 @@ def retried_early(world: World) -> None:
     world.effect("end", 11, 4, claim=2)
 
 
+def delayed_too_long(world: World) -> None:
+    ran(world, 11, claim=2, result='{"claim": 2}', retry_count=1, ready_at=int(1.5 * SECOND))
+    world.event(11, "failed", 3, delay=0.3)
+
+
+def key_of_nothing(world: World) -> None:
+    world.insert(
+        "taskq_keys",
+        {
+            "hash": bytes(32),
+            "queue": "default",
+            "type": "quick",
+            "activity_id": bytes.fromhex(hexed(11)),
+            "created_at": SECOND,
+        },
+    )
+
+
 def crashes_left(world: World) -> None:
     ran(world, 11, status="dead_letter", error_kind="crashed", crash_count=1, result=None)
 
@@ -190,6 +215,12 @@ WRONG: dict[str, Callable[[World], None]] = {
     "nothing is claimed before it is ready": lambda world: ran(world, 11, ready_at=3 * SECOND),
     "nothing is run again before its delay has passed": retried_early,
     "nothing exceeds a budget": lambda world: ran(world, 11, retry_count=4),
+    "a retry is delayed as long as the formula says": delayed_too_long,
+    "a key points at an activity that is there": key_of_nothing,
+    "what comes back from a worker keeps its place": lambda world: ran(
+        world, 11, ready_at=int(1.5 * SECOND)
+    ),
+    "an end can be read: its result, or its error": lambda world: ran(world, 11, result=None),
     "what is given up for its crashes had as many as allowed": crashes_left,
     "the counts are what happened": lambda world: ran(world, 11, crash_count=1),
     "what was cancelled while it waited ends cancelled": cancelled_while_waiting,
@@ -222,18 +253,18 @@ def world(tmp_path: Path, template: Path) -> World:
 
 
 def test_a_sound_world_has_no_violations(world: World) -> None:
-    findings = audit(world.folder)
+    findings = world.audited()
     assert not any(finding.violations for finding in findings), report(findings)
 
 
 @pytest.mark.parametrize("says", [question.says for question in QUESTIONS])
 def test_each_question_finds_its_violation(world: World, says: str) -> None:
     WRONG[says](world)
-    found = {finding.question.says for finding in audit(world.folder) if finding.violations}
+    found = {finding.question.says for finding in world.audited() if finding.violations}
     assert says in found
 
 
 def test_a_torn_last_line_of_a_killed_client_is_passed_over(world: World) -> None:
     with (world.folder / "clients-1.jsonl").open("a") as log:
         log.write('{"what": "stored", "id"')
-    assert not any(finding.violations for finding in audit(world.folder))
+    assert not any(finding.violations for finding in world.audited())

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.arena import WorkerProcess, until
+from tests.chaos.arena import REPOSITORY, WorkerProcess, until
+from tests.postgres_databases import Databases
 
 pytestmark = pytest.mark.chaos
 
@@ -25,16 +26,49 @@ async def send_email(to: str, subject: str = "Welcome") -> str:
 """
 
 
+CALL = "from app import send_email; print(send_email.delay(to='a@b.c').result(timeout=10))"
+MIGRATE = [sys.executable, "-m", "taskq", "migrate"]
+ALEMBIC = [sys.executable, "-m", "alembic", "upgrade", "head"]
+
+
 def test_a_call_from_one_process_is_run_by_a_worker_in_another(tmp_path: Path, loop: str) -> None:
     """Point 2 of what the spine must show; nothing but an app.py in an empty folder."""
+    first_steps(tmp_path, loop, environment())
+
+
+@pytest.mark.parametrize(("migrate", "where"), [(MIGRATE, None), (ALEMBIC, REPOSITORY)])
+def test_the_same_on_postgresql_once_its_tables_are_made(
+    tmp_path: Path, databases: Databases, migrate: list[str], where: Path | None
+) -> None:
+    """Issue 3, point 1: ``taskq migrate``; from the repository root also ``alembic upgrade head``.
+    Before, it says what to do."""
+    given = environment(TASKQ_DATABASE_URL=databases.create())
     (tmp_path / "app.py").write_text(APP)
+    early = subprocess.run(
+        [sys.executable, "-c", CALL], cwd=tmp_path, env=given, capture_output=True, text=True
+    )
+    assert early.returncode != 0
+    assert "run `taskq migrate`" in early.stderr
+
+    done = subprocess.run(migrate, cwd=where or tmp_path, env=given, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    first_steps(tmp_path, "trio" if where else "asyncio", given)
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """This process's, with no other taskq variables than these."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TASKQ_")}
+    return {**kept, **variables}
+
+
+def first_steps(folder: Path, loop: str, given: dict[str, str]) -> None:
+    """A worker in one process, a call from another."""
+    (folder / "app.py").write_text(APP)
     command = [sys.executable, "-m", "taskq", "worker", "app:taskq", "--async-backend", loop]
-    worker = WorkerProcess(tmp_path, command, kept)
+    worker = WorkerProcess(folder, command, given)
     try:
-        call = "from app import send_email; print(send_email.delay(to='a@b.c').result(timeout=10))"
         client = subprocess.run(
-            [sys.executable, "-c", call], cwd=tmp_path, env=kept, capture_output=True, text=True
+            [sys.executable, "-c", CALL], cwd=folder, env=given, capture_output=True, text=True
         )
         assert (client.stdout, client.stderr) == ("Welcome to a@b.c\n", "")
         until(lambda: "completed send_email" in worker.said(), "the worker says so")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 
 import pytest
 
@@ -40,8 +41,11 @@ def test_what_a_paused_worker_brings_too_late_is_refused(arena: Arena, loop: str
     assert len(arena.effects("end", pid=paused.pid, type="nap")) == 8
 
 
-def test_what_nobody_took_from_a_paused_worker_goes_on_there(arena: Arena, loop: str) -> None:
-    """A lease that has ended and that nobody took back still holds."""
+def test_what_nobody_took_from_a_paused_worker_goes_on_there(
+    arenas: Callable[..., Arena], loop: str
+) -> None:
+    """A lease that has ended and that nobody took back still holds, if it is renewed soon."""
+    arena = arenas(LEASE=3)
     future = arena.app.gate.delay("open")
     worker = arena.worker(loop)
     until(lambda: arena.effects("start"), "it runs")

@@ -153,7 +153,7 @@ FROM steps
 WHERE steps.type IS NOT NULL;
 
 -- claim (one queue)
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
  LIMIT $5 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
@@ -167,7 +167,7 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCH
  LIMIT 1;
 
 -- claim (one type)
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = $5::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
  LIMIT $6 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
@@ -181,7 +181,7 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCH
  LIMIT 1;
 
 -- claim (two queues, and two types of others)
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.id = ANY (array((SELECT chosen.id
 FROM ((SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
@@ -219,7 +219,7 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCH
  LIMIT 1;
 
 -- claim_served
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(now() + $2::FLOAT * interval '1 second'), started_at=now() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.id = ANY (array((SELECT chosen.id
 FROM ((SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type

@@ -103,11 +103,11 @@ async def settled_durably(backend: PostgresBackend, verb: str) -> str:
             seen.append(setting)
             return found
 
-    async def watched(function: Any) -> Any:
+    async def watched(function: Any, **options: Any) -> Any:
         async def run(session: Session) -> Any:
             return await function(Watched(session.raw, None))
 
-        return await type(backend._engine).transact(backend._engine, run)
+        return await type(backend._engine).transact(backend._engine, run, **options)
 
     for connections in (backend._engine, backend._callers):
         connections.explicit = True

@@ -75,22 +75,34 @@ class Connections:
         self._places = asyncio.Semaphore(limit)
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def fetch(self, statement: Executable, values: Mapping[str, object]) -> Records:
-        """Run one statement as one transaction, again where it lost against others."""
+    async def fetch(
+        self, statement: Executable, values: Mapping[str, object], *, repeatable: bool = True
+    ) -> Records:
+        """Run one statement as one transaction, again where it lost against others.
+
+        Not ``repeatable``: not where its connection broke, when it may have been done. A claim that
+        is made again answers other rows, and nobody would know of the first ones.
+        """
 
         async def run(session: Session) -> Records:
             return await session.fetch(statement, values)
 
-        return await (self.transact(run) if self.explicit else self._repeated(run))
+        repeated = self.transact if self.explicit else self._repeated
+        return await repeated(run, repeatable=repeatable)
 
-    async def transact(self, function: Callable[[Session], Awaitable[T]]) -> T:
-        """Run ``function`` in a READ COMMITTED transaction, again where it lost against others."""
+    async def transact(
+        self, function: Callable[[Session], Awaitable[T]], *, repeatable: bool = True
+    ) -> T:
+        """Run ``function`` in a READ COMMITTED transaction, again where it lost against others.
+
+        ``repeatable`` as in ``fetch``.
+        """
 
         async def run(session: Session) -> T:
             async with session.raw.transaction(isolation="read_committed"):
                 return await function(session)
 
-        return await self._repeated(run)
+        return await self._repeated(run, repeatable=repeatable)
 
     async def close(self) -> None:
         """Close what is idle; a call that still runs closes its own."""
@@ -106,13 +118,14 @@ class Connections:
         self._places = asyncio.Semaphore(self._limit)
         self._loop = None
 
-    async def _repeated(self, function: Callable[[Session], Awaitable[T]]) -> T:
+    async def _repeated(
+        self, function: Callable[[Session], Awaitable[T]], *, repeatable: bool = True
+    ) -> T:
         for left in reversed(range(TRIES)):
             try:
-                async with self._session() as session:
+                async with self._session(repeatable=repeatable) as session:
                     return await function(session)
             except _Stale:
-                await self._part_idle()
                 continue
             except (driver.PostgresError, driver.InterfaceError) as error:
                 if not left or not _worth_repeating(error):
@@ -122,7 +135,7 @@ class Connections:
         raise driver.ConnectionLost("every idle connection was broken")
 
     @asynccontextmanager
-    async def _session(self) -> AsyncGenerator[Session]:
+    async def _session(self, *, repeatable: bool) -> AsyncGenerator[Session]:
         self._gather()
         loop, places = self._loop, self._places
         async with places:
@@ -134,7 +147,9 @@ class Connections:
                 self._lent.discard(raw)
                 await self._after(error, raw)
                 if reused and _broken(error):
-                    raise _Stale from error
+                    await self._part_idle()
+                    if repeatable:
+                        raise _Stale from error
                 raise
             self._lent.discard(raw)
             if self._loop is loop:

@@ -27,6 +27,9 @@ from sqlalchemy.types import TypeEngine
 INSTANT = TIMESTAMP(timezone=True)
 SECONDS: TypeEngine[Any] = Double()
 NOW: ColumnElement[Any] = literal_column("now()", INSTANT)
+"""When the transaction began: it may have waited since, and then seen what came later."""
+MOMENT: ColumnElement[Any] = literal_column("clock_timestamp()", INSTANT)
+"""When this is evaluated."""
 ARRIVAL: ColumnElement[Any] = literal_column("statement_timestamp()", INSTANT)
 """The instant of a call: in a transaction of its caller's, ``now()`` is when that one began."""
 SECOND: ColumnElement[Any] = literal_column("interval '1 second'", Interval())

@@ -48,6 +48,7 @@ from taskq.backends.instants import LAST
 from taskq.backends.sql.postgres_parts import (
     ARRIVAL,
     INSTANT,
+    MOMENT,
     NOW,
     SECOND,
     SECONDS,
@@ -330,8 +331,8 @@ def _claimed(locked: Select[Any]) -> Executable:
             status=spelled(Status.PROCESSING),
             claim=_activity.claim + literal_column("1"),
             worker=bindparam("holder"),
-            started_at=NOW,
-            lease_until=NOW + bindparam("lease", type_=SECONDS) * SECOND,
+            started_at=MOMENT,
+            lease_until=MOMENT + bindparam("lease", type_=SECONDS) * SECOND,
         )
         .returning(*ATTEMPT)
     )

@@ -164,7 +164,8 @@ async def _claim_served(
 async def _attempts(
     connections: Connections, statement: Executable, values: Mapping[str, object]
 ) -> list[Attempt]:
-    return [rows.attempt(row) for row in await connections.fetch(statement, values)]
+    found = await connections.fetch(statement, values, repeatable=False)
+    return [rows.attempt(row) for row in found]
 
 
 def _claimer(request: ClaimRequest) -> dict[str, object]:

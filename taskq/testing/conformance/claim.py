@@ -101,7 +101,7 @@ class ClaimTests:
         assert (info.status, info.worker, info.claim) == (Status.PROCESSING, worker, 1)
         assert near(info.started_at, now)
         assert info.started_at is not None and info.lease_until is not None
-        assert (info.lease_until - info.started_at).total_seconds() == 45.0
+        assert abs((info.lease_until - info.started_at).total_seconds() - 45.0) < 0.01
 
     async def test_the_claim_number_grows_with_every_claim(self, harness: Harness) -> None:
         worker = new_id()

@@ -1,10 +1,14 @@
-"""Replies lost after the deed, on SQLite: nothing is lost, nothing is done twice."""
+"""Replies lost after the deed: nothing is lost, nothing is done twice.
+
+On SQLite the store's answers are lost; on PostgreSQL the connection is cut when the server has
+committed and before the client hears of it.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -13,22 +17,49 @@ import anyio
 import pytest
 
 from taskq import Context, DeadLetter, NonRetryError, Status, TaskQ, current
-from taskq.backends.sql import SQLiteBackend
+from taskq.backends import Store
+from taskq.backends.sql import PostgresBackend, SQLiteBackend
 from taskq.middleware import Next
 from taskq.snapshot import ActivityInfo, Filter, Page
+from tests.chaos.proxy import Proxy
 from tests.faulty import FaultyBackend
 
 pytestmark = pytest.mark.chaos
 
+METHODS = ("submit", "claim", "settle", "hand_back", "heartbeat", "held")
 RENEWAL = 0.5
 """Seconds between two heartbeats; leases are far longer, so that no reaper helps."""
 
 
-class Lossy:
-    """An app on an SQLite file whose replies can be lost. ``runs`` counts what handlers ran."""
+class LossyStore:
+    """A store whose answers can be lost."""
 
-    def __init__(self, path: Path) -> None:
-        self.store = FaultyBackend(SQLiteBackend(path))
+    def __init__(self, store: FaultyBackend) -> None:
+        self.store: Store = store
+        self.pending = store.pending
+        self._fail = store.fail
+
+    def lose(self, method: str, *, times: int = 1, before: bool = False) -> None:
+        """Lose the next answers of ``method``; ``before``: they do not even get there."""
+        self._fail(method, after=not before, times=times)
+
+
+class LossyWay:
+    """A store on a server to which the connection can be lost."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self.store: Store = PostgresBackend(proxy.url)
+        self.pending = proxy.pending
+        self.lose = proxy.lose
+
+
+class Lossy:
+    """An app whose store's replies can be lost. ``runs`` counts what handlers ran."""
+
+    def __init__(self, way: LossyStore | LossyWay) -> None:
+        self.lose = way.lose
+        self.pending = way.pending
+        self.store = way.store
         self.runs: Counter[UUID] = Counter()
         self.buried: list[UUID] = []
         self.taskq = TaskQ(
@@ -60,7 +91,7 @@ class Lossy:
 
     async def all(self) -> list[ActivityInfo]:
         """Every activity."""
-        page = await self.taskq.client.call(self.store.inner.list, Filter(), Page(limit=100))
+        page = await self.taskq.client.call(self.store.list, Filter(), Page(limit=100))
         return list(page.items)
 
     async def until_ended(self, count: int) -> list[ActivityInfo]:
@@ -75,7 +106,7 @@ class Lossy:
     async def until_lost(self, method: str) -> None:
         """Wait until the replies that were to be lost are."""
         with anyio.fail_after(10):
-            while self.store.pending(method):
+            while self.pending(method):
                 await anyio.sleep(0.02)
 
 
@@ -88,16 +119,30 @@ async def refuse() -> None:
 
 
 @pytest.fixture
-async def lossy(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Lossy]:
-    """An app on a fresh file."""
-    lossy = Lossy(tmp_path / "taskq.db")
+def proxy(postgres_url: str) -> Iterator[Proxy]:
+    """A way to an empty database."""
+    proxy = Proxy(postgres_url)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def lossy(
+    anyio_backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Lossy]:
+    """An app on a fresh file, or an empty database. Every fault that was asked for has struck."""
+    if request.param == "sqlite":
+        lossy = Lossy(LossyStore(FaultyBackend(SQLiteBackend(tmp_path / "taskq.db"))))
+    else:
+        lossy = Lossy(LossyWay(request.getfixturevalue("proxy")))
     async with lossy.taskq:
         yield lossy
+        assert {method: lossy.pending(method) for method in METHODS} == dict.fromkeys(METHODS, 0)
 
 
 async def test_a_submit_whose_reply_was_lost_stores_one_activity(lossy: Lossy) -> None:
     """promise:G1, promise:G3, fault:DB6."""
-    lossy.store.fail("submit", after=True, times=2)
+    lossy.lose("submit", times=2)
     future = await lossy.quick.adelay()
     keyed = [await lossy.quick.options(idempotency_key="once").adelay() for _ in range(2)]
 
@@ -110,7 +155,7 @@ async def test_a_submit_whose_reply_was_lost_stores_one_activity(lossy: Lossy) -
 async def test_a_claim_whose_reply_was_lost_runs_within_one_heartbeat(lossy: Lossy) -> None:
     """promise:G4, fault:DB6: on the worker that is there, long before its lease ends."""
     futures = await lossy.taskq.aenqueue([lossy.quick.build() for _ in range(5)])
-    lossy.store.fail("claim", after=True)
+    lossy.lose("claim")
     async with lossy.taskq.worker(concurrency=5) as worker:
         rows = await lossy.until_ended(5)
         for row in rows:
@@ -122,15 +167,15 @@ async def test_a_claim_whose_reply_was_lost_runs_within_one_heartbeat(lossy: Los
 
 async def handed_back(lossy: Lossy, id: UUID) -> datetime:
     """When the claim that nobody knew of was given back."""
-    timeline = await lossy.taskq.client.call(lossy.store.inner.timeline, id)
+    timeline = await lossy.taskq.client.call(lossy.store.timeline, id)
     [at] = [entry.at for entry in timeline if entry.kind == "handed_back"]
     return at
 
 
 async def test_a_claim_that_is_lost_again_and_again_is_run_at_last(lossy: Lossy) -> None:
     """promise:G4: also when the question what it did goes unanswered."""
-    lossy.store.fail("claim", after=True, times=3)
-    lossy.store.fail("held", after=False, times=2)
+    lossy.lose("claim", times=3)
+    lossy.lose("held", times=2, before=True)
     future = await lossy.quick.adelay()
     async with lossy.taskq.worker():
         assert await future == 1
@@ -141,7 +186,7 @@ async def test_a_settle_whose_reply_was_lost_is_one_outcome_with_one_hook(lossy:
     """promise:G5, fault:DB6."""
     future = await lossy.quick.adelay()
     refused = await lossy.refuse.adelay()
-    lossy.store.fail("settle", after=True, times=3)
+    lossy.lose("settle", times=3)
     async with lossy.taskq.worker():
         assert await future == 1
         rows = await lossy.until_ended(3)
@@ -157,7 +202,7 @@ async def test_a_hand_back_whose_reply_was_lost_loses_nothing(lossy: Lossy) -> N
         with anyio.fail_after(10):
             while not lossy.runs or {row.claim for row in await lossy.all()} != {1}:
                 await anyio.sleep(0.02)
-        lossy.store.fail("hand_back", after=True)
+        lossy.lose("hand_back")
     await lossy.until_lost("hand_back")
     assert {(row.status, row.crash_count) for row in await lossy.all()} == {(Status.PENDING, 0)}
 
@@ -175,7 +220,7 @@ async def test_a_heartbeat_whose_reply_was_lost_takes_nothing_from_its_worker(
     gate = await lossy.gate.adelay()
     async with lossy.taskq.worker():
         assert await first == 1
-        lossy.store.fail("heartbeat", after=True, times=3)
+        lossy.lose("heartbeat", times=3)
         await lossy.until_lost("heartbeat")
         lossy.opened.set()
         assert await gate == 1
@@ -187,7 +232,7 @@ async def counted(lossy: Lossy) -> Counter[str]:
     """What the rollup says about each type."""
     now = datetime.fromtimestamp(time.time()).astimezone()
     hour = timedelta(hours=1)
-    series = await lossy.taskq.client.call(lossy.store.inner.series, now - hour, now + hour)
+    series = await lossy.taskq.client.call(lossy.store.series, now - hour, now + hour)
     counts: Counter[str] = Counter()
     for bucket in series:
         counts[bucket.type] += bucket.count
