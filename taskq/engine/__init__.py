@@ -85,6 +85,7 @@ class Engine:
             emit=emit,
             random=random,
             patience=options.lease + max(options.reaper_interval, options.poll_max, IDLE),
+            longest=options.lease / 4,
         )
         self._state = State.NEW
         self._grace = math.inf

@@ -8,7 +8,7 @@ from uuid import UUID
 import anyio
 
 from taskq.clock import Clock
-from taskq.engine.backoff import Backoff
+from taskq.engine.backoff import LAST, Backoff
 from taskq.engine.report import ErrorLog
 from taskq.events import BackgroundError, Event
 
@@ -39,8 +39,10 @@ class Loop:
 class Supervisor:
     """Restarts loops that fail, reports why, and remembers when each made progress last.
 
-    ``patience``: seconds without progress after which a loop counts as stalled. ``report`` and
-    ``progress`` may be called from any thread.
+    ``patience``: seconds without progress after which a loop counts as stalled. ``longest``: of the
+    pauses between two tries; well below a lease, so that after an outage outcomes are written and
+    lost claims given back before any reaper may act. ``report`` and ``progress`` may be called from
+    any thread.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Supervisor:
         emit: Callable[[Event], None],
         random: Callable[[], float],
         patience: float,
+        longest: float,
     ) -> None:
         self.errors = ErrorLog()
         self._worker = worker
@@ -58,6 +61,7 @@ class Supervisor:
         self._emit = emit
         self._random = random
         self._patience = patience
+        self._longest = min(LAST, longest)
         self._progress: dict[str, float] = {}
 
     async def supervise(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -65,7 +69,7 @@ class Supervisor:
 
         The pause grows while it fails without progress. Cancellation passes.
         """
-        backoff = Backoff(self._random)
+        backoff = Backoff(self._random, last=self._longest)
         self.progress(name)
         try:
             while True:

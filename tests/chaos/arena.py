@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from uuid import UUID
 
@@ -51,6 +52,9 @@ class WorkerProcess:
                 stderr=log,
                 start_new_session=True,
             )
+        self._ended_at = 0
+        self._watcher = Thread(target=self._watch, daemon=True)
+        self._watcher.start()
 
     @property
     def pid(self) -> int:
@@ -61,6 +65,16 @@ class WorkerProcess:
     def code(self) -> int | None:
         """Its exit code, None while it lives."""
         return self._process.poll()
+
+    @property
+    def ended_at(self) -> int:
+        """When it ended (microseconds), once it has."""
+        self._watcher.join()
+        return self._ended_at
+
+    def _watch(self) -> None:
+        self._process.wait()
+        self._ended_at = now()
 
     def send(self, number: signal.Signals) -> int:
         """Send a signal; when (microseconds)."""
@@ -82,7 +96,7 @@ class WorkerProcess:
         """Kill it, if it lives, and collect it."""
         if self.code is None:
             self._process.kill()
-        self._process.wait()
+        self._watcher.join()
 
 
 class Arena:

@@ -21,6 +21,9 @@ SLACK = 2_000_000
 """Microseconds that a busy machine may take beyond what is promised of a process's end."""
 MARGIN = 3_000_000
 """Microseconds beyond the grace in which a stopped worker has ended."""
+OVERLAP = 500_000
+"""Microseconds by which a transaction may be older than one that it had to wait for: the lock
+timeout of fault runs. What it writes has its own time, from when it began."""
 SHOWN = 5
 """Violations of one question that a report shows."""
 
@@ -32,6 +35,8 @@ WITNESSES = {
     "seen": ("at", "id", "status", "result"),
     "stopped": ("at", "pid", "grace"),
     "exited": ("at", "pid", "code"),
+    "died": ("at", "pid", "code"),
+    "harmed": ("at", "pid"),
 }
 """The tables made of the logs. In those of clients ``what`` is the table's name."""
 
@@ -45,7 +50,10 @@ STORED = {
             *("started_at", "finished_at"),
         ),
     ),
-    "stored_event": ("taskq_events", ("id", "activity_id", "at", "kind", "claim", "detail")),
+    "stored_event": (
+        "taskq_events",
+        ("id", "activity_id", "at", "kind", "claim", "worker", "detail"),
+    ),
     "stored_key": ("taskq_keys", ("hash", "activity_id")),
 }
 """The tables made of the database: of which of its tables, and which columns."""
@@ -57,7 +65,8 @@ CREATE TEMP TABLE activity AS
            json_array_length(policy, '$.hooks') AS hooks
     FROM stored_activity;
 CREATE TEMP TABLE event AS
-    SELECT id AS place, activity_id AS id, at, kind, claim, json_extract(detail, '$.delay') AS delay
+    SELECT id AS place, activity_id AS id, at, kind, claim, worker,
+           json_extract(detail, '$.delay') AS delay
     FROM stored_event;
 CREATE TEMP TABLE run AS
     SELECT rowid AS place, at, id, claim, worker, type FROM effect WHERE what = 'start';
@@ -77,6 +86,11 @@ CREATE TEMP VIEW history AS
                 AND kind IN ('interrupted', 'handed_back')) AS stops
     FROM activity
     WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.id = activity.id AND kind = 'retried');
+CREATE TEMP TABLE process AS
+    SELECT DISTINCT worker, pid FROM effect WHERE worker IS NOT NULL;
+CREATE INDEX temp.process_by_worker ON process (worker);
+CREATE TEMP VIEW fallen AS
+    SELECT pid FROM harmed UNION SELECT pid FROM effect WHERE what = 'start' AND type = 'kill';
 CREATE TEMP VIEW failure AS
     SELECT event.*, min(1.0, 0.2 * (1 << (
                SELECT count(*) FROM event AS earlier WHERE earlier.id = event.id
@@ -168,6 +182,12 @@ QUESTIONS = (
         wrong="lease_until IS NOT NULL",
     ),
     Question(
+        "G4",
+        "no worker ends but by a signal, whatever its database does",
+        of="died",
+        wrong="code <> -9",
+    ),
+    Question(
         "G5",
         "the accepted result is the one of the last claim",
         of="activity",
@@ -187,7 +207,7 @@ QUESTIONS = (
         "nothing happens to what has ended",
         of="activity JOIN event USING (id)",
         where="ended AND kind <> 'retried'",
-        wrong="event.at > finished_at OR event.claim > activity.claim",
+        wrong=f"event.at > finished_at + {OVERLAP} OR event.claim > activity.claim",
     ),
     Question(
         "G5",
@@ -244,6 +264,13 @@ QUESTIONS = (
         "the counts are what happened",
         of="history",
         wrong="retry_count <> failures OR crash_count <> crashes",
+    ),
+    Question(
+        "G8",
+        "a crash is counted only of a worker that was killed or stood still",
+        of="event JOIN process USING (worker)",
+        where="kind = 'crashed'",
+        wrong="pid NOT IN fallen",
     ),
     Question(
         "G9",

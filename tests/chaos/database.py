@@ -100,7 +100,7 @@ class SQLiteFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """See ``Database.locked``."""
-        connection = sqlite3.connect(self.path, isolation_level=None, timeout=5)
+        connection = sqlite3.connect(self.path, isolation_level=None, timeout=2)
         try:
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -153,7 +153,7 @@ class PostgresDatabase:
         """See ``Database.locked``."""
         with psycopg.connect(self._url) as connection:
             try:
-                connection.execute("SET lock_timeout = '5s'")
+                connection.execute("SET lock_timeout = '2s'")
                 connection.execute("LOCK TABLE taskq_activities IN EXCLUSIVE MODE")
             except psycopg.errors.LockNotAvailable as error:
                 raise TimeoutError("it is locked by others") from error

@@ -8,20 +8,30 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tests.chaos.arena import Arena, WorkerProcess, now, until
+from tests.chaos.outages import Outages
+from tests.chaos.site import Cluster
 
 
 class Nemesis:
     """Keeps ``workers`` workers and ``clients`` clients running in an arena, and harms them.
 
     ``loops`` are the event loops of the workers, in turn. What it does to end a worker, and how
-    that one ended, is written to a log for the audit. ``deeds`` counts what it did.
+    that one ended, is written to a log for the audit, and also who ended otherwise. ``deeds``
+    counts what it did. A ``cluster`` is harmed too.
     """
 
     def __init__(
-        self, arena: Arena, *, seed: int, loops: Sequence[str], workers: int, clients: int
+        self,
+        arena: Arena,
+        *,
+        seed: int,
+        loops: Sequence[str],
+        workers: int,
+        clients: int,
+        cluster: Cluster | None = None,
     ) -> None:
         self.deeds: Counter[str] = Counter()
         self._arena = arena
@@ -35,6 +45,20 @@ class Nemesis:
         self._stopping: list[WorkerProcess] = []
         self._paused: list[tuple[float, WorkerProcess]] = []
         self._started = 0
+        self._harms: dict[Callable[[], None], float] = {
+            self._kill: 4,
+            self._pause: 4,
+            self._stop: 4,
+            self._stop_twice: 1,
+            self._lock: 1,
+            self._kill_client: 1,
+        }
+        self._first = self._shuffled(self._harms)
+        if cluster is not None:
+            lease = arena.settings["LEASE"]
+            outages = Outages(cluster, self._random, lease=lease, deeds=self.deeds)
+            self._harms.update(outages.harms)
+            self._first += self._shuffled(outages.harms)
         self._log = os.open(
             arena.folder / "clients-nemesis.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644
         )
@@ -87,17 +111,26 @@ class Nemesis:
     def _collect(self) -> None:
         for worker in self._stopping:
             if worker.code is not None:
-                self._write("exited", worker, code=worker.code)
+                self._write("exited", worker, at=worker.ended_at, code=worker.code)
         self._stopping = [worker for worker in self._stopping if worker.code is None]
+        for worker in self._workers:
+            if worker.code is not None:
+                self._write("died", worker, code=worker.code)
         self._workers = [worker for worker in self._workers if worker.code is None]
         self._clients = [client for client in self._clients if client.code is None]
 
     def _harm(self) -> None:
-        [deed] = self._random.choices(
-            [self._kill, self._pause, self._stop, self._stop_twice, self._lock, self._kill_client],
-            weights=[4, 4, 4, 1, 1, 1],
-        )
+        """Each kind once, in any order, those of the database before others; then as it comes."""
+        if self._first:
+            deed = self._first.pop()
+        else:
+            [deed] = self._random.choices(list(self._harms), weights=list(self._harms.values()))
         deed()
+
+    def _shuffled(self, harms: Iterable[Callable[[], None]]) -> list[Callable[[], None]]:
+        deeds = list(harms)
+        self._random.shuffle(deeds)
+        return deeds
 
     def _victim(self) -> WorkerProcess | None:
         """A worker that has come as far as to heed signals, and stands on its feet."""
@@ -112,11 +145,14 @@ class Nemesis:
     def _kill(self) -> None:
         if (victim := self._victim()) is not None:
             self.deeds["killed"] += 1
+            self._write("harmed", victim)
             victim.destroy()
+            self._workers.remove(victim)
 
     def _pause(self) -> None:
         if (victim := self._victim()) is not None:
             self.deeds["paused"] += 1
+            self._write("harmed", victim)
             longest = 3 * self._arena.settings["LEASE"]
             victim.send(signal.SIGSTOP)
             self._paused.append((time.monotonic() + self._random.uniform(0.1, longest), victim))
@@ -171,5 +207,5 @@ class Nemesis:
         )
 
     def _write(self, what: str, worker: WorkerProcess, **fields: object) -> None:
-        line = {"what": what, "at": now(), "pid": worker.pid, **fields}
+        line: dict[str, object] = {"what": what, "at": now(), "pid": worker.pid, **fields}
         os.write(self._log, json.dumps(line).encode() + b"\n")

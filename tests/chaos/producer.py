@@ -24,15 +24,17 @@ KEYS = 40
 
 
 class Producer:
-    """Makes ``rate`` activities a second at the most, in the app of a folder."""
+    """Makes ``rate`` activities a second at the most, in the app of a folder. ``deadly``: some of
+    them kill their worker."""
 
-    def __init__(self, app: Any, log: Path, *, seed: int, rate: float) -> None:
+    def __init__(self, app: Any, log: Path, *, seed: int, rate: float, deadly: bool = True) -> None:
         self._app = app
         self._store = app.taskq.client.store
         self._call = app.taskq.client.call_sync
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._random = random.Random(seed)
         self._rate = rate
+        self._deadly = deadly
         self._recent: deque[UUID] = deque(maxlen=200)
 
     def run(self, seconds: float) -> None:
@@ -73,7 +75,7 @@ class Producer:
                 lambda: app.nap.options(idempotency_key=f"key-{dice.randrange(KEYS)}").build(0.05),
                 lambda: app.kill.build(),
             ],
-            weights=[30, 20, 8, 8, 5, 4, 3, 4, 5, 5, 8, 0.2],
+            weights=[30, 20, 8, 8, 5, 4, 3, 4, 5, 5, 8, 0.2 * self._deadly],
         )
         return build()
 

@@ -1,8 +1,9 @@
 """A fault run: load, harm, healing, and the audit. ``./scripts/chaos`` runs it for long.
 
-Clients enqueue, cancel and look; workers are killed, paused, stopped and locked out at random; then
-the harm ends, everything has to end, and every promise is checked against the database, the effects
-and what clients were told.
+Clients enqueue, cancel and look; workers are killed, paused, stopped and locked out at random; a
+PostgreSQL server is restarted as after a crash, its sessions are ended, connections are cut, also
+after a commit and before its reply. Then the harm ends, everything has to end, and every promise is
+checked against the database, the effects and what clients were told.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from msgspec import Struct
 
 from tests.chaos.arena import Arena
 from tests.chaos.audit import Finding, audit, report
-from tests.chaos.database import Database, SQLiteFile
 from tests.chaos.nemesis import Nemesis
+from tests.chaos.site import SITES, Site
 
 LOOPS = {"asyncio": ("asyncio",), "trio": ("trio",), "both": ("asyncio", "trio")}
 MOST = 40_000
@@ -55,7 +56,7 @@ class Outcome(Struct, frozen=True):
 
 def fault_run(
     folder: Path,
-    database: Database,
+    site: Site,
     *,
     seconds: float,
     seed: int,
@@ -66,15 +67,20 @@ def fault_run(
     patience: float = 60.0,
 ) -> Outcome:
     """Do harm for ``seconds`` in an empty folder, then wait at most ``patience`` and audit."""
-    arena = Arena(folder, database, **SETTINGS)
-    nemesis = Nemesis(arena, seed=seed, loops=loops, workers=workers, clients=clients)
+    arena = Arena(folder, site.database, url=site.url, **SETTINGS)
+    nemesis = Nemesis(
+        arena, seed=seed, loops=loops, workers=workers, clients=clients, cluster=site.cluster
+    )
     try:
         nemesis.rage(seconds, rate=min(rate, MOST / seconds))
         drained = nemesis.heal(lambda: not waiting(arena), within=patience)
     finally:
         arena.close()
     statuses = Counter(str(row["status"]) for row in arena.rows())
-    return Outcome(drained, audit(folder, database), nemesis.deeds, statuses)
+    deeds = nemesis.deeds
+    if site.cluster is not None:
+        deeds.update({f"{name} lost": n for name, n in site.cluster.proxy.cuts.items()})
+    return Outcome(drained, audit(folder, site.database), deeds, statuses)
 
 
 def waiting(arena: Arena) -> bool:
@@ -92,6 +98,9 @@ def counted(counts: Counter[str]) -> str:
 
 
 @click.command()
+@click.option(
+    "--database", "kind", type=click.Choice(list(SITES)), default="sqlite", show_default=True
+)
 @click.option("--seconds", type=click.FloatRange(min=1), default=600.0, show_default=True)
 @click.option("--seed", type=int, help="What harm is done.  [default: by the clock]")
 @click.option(
@@ -101,21 +110,22 @@ def counted(counts: Counter[str]) -> str:
 @click.option("--rate", type=float, default=60.0, show_default=True, help="Activities a second.")
 @click.option("--keep", is_flag=True, help="Keep the folder though nothing is wrong.")
 def main(
-    seconds: float, seed: int | None, backend: str, workers: int, rate: float, keep: bool
+    kind: str, seconds: float, seed: int | None, backend: str, workers: int, rate: float, keep: bool
 ) -> None:
-    """Harm taskq on SQLite for a while and check its promises; exit code 1 if one is broken."""
+    """Harm taskq for a while and check its promises; exit code 1 if one is broken."""
     seed = time.time_ns() % 1_000_000 if seed is None else seed
-    click.echo(f"seed {seed}: {seconds:g} s of harm to {workers} workers on {backend}")
+    click.echo(f"seed {seed}: {seconds:g} s of harm on {kind} to {workers} workers on {backend}")
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
-    outcome = fault_run(
-        folder,
-        SQLiteFile(folder / "taskq.db"),
-        seconds=seconds,
-        seed=seed,
-        loops=LOOPS[backend],
-        workers=workers,
-        rate=rate,
-    )
+    with SITES[kind](folder) as site:
+        outcome = fault_run(
+            folder,
+            site,
+            seconds=seconds,
+            seed=seed,
+            loops=LOOPS[backend],
+            workers=workers,
+            rate=rate,
+        )
     click.echo(str(outcome))
     if not outcome.sound:
         click.echo(f"broken; see {folder}")

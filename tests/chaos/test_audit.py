@@ -59,6 +59,7 @@ class World:
                 "kind": kind,
                 "at": int(at * SECOND),
                 "claim": claim,
+                "worker": bytes.fromhex(WORKER),
                 "detail": json.dumps(detail),
             },
         )
@@ -101,6 +102,7 @@ def ran_twice(world: World, number: int, *, freed_at: float) -> None:
     """An activity whose first worker was lost at ``freed_at``."""
     ran(world, number, claim=2, result='{"claim": 2}', crash_count=1, started_at=6 * SECOND)
     world.event(number, "crashed", freed_at)
+    world.told("harmed", 2.5, pid=1)
     world.effect("start", number, 6, claim=2)
     world.effect("end", number, 7, claim=2)
 
@@ -153,6 +155,21 @@ def retried_early(world: World) -> None:
     world.event(11, "failed", 3, delay=2.0)
     world.effect("start", 11, 4, claim=2)
     world.effect("end", 11, 4, claim=2)
+
+
+def crashed_for_nothing(world: World) -> None:
+    world.row(11, claim=2, crash_count=1, result=None)
+    world.effect("start", 11, 2, worker="0e" * 16, pid=4)
+    world.insert(
+        "taskq_events",
+        {
+            "activity_id": bytes.fromhex(hexed(11)),
+            "kind": "crashed",
+            "at": 3 * SECOND,
+            "claim": 1,
+            "worker": bytes.fromhex("0e" * 16),
+        },
+    )
 
 
 def delayed_too_long(world: World) -> None:
@@ -216,6 +233,10 @@ WRONG: dict[str, Callable[[World], None]] = {
     "nothing is run again before its delay has passed": retried_early,
     "nothing exceeds a budget": lambda world: ran(world, 11, retry_count=4),
     "a retry is delayed as long as the formula says": delayed_too_long,
+    "no worker ends but by a signal, whatever its database does": lambda world: world.told(
+        "died", 5, pid=3, code=1
+    ),
+    "a crash is counted only of a worker that was killed or stood still": crashed_for_nothing,
     "a key points at an activity that is there": key_of_nothing,
     "what comes back from a worker keeps its place": lambda world: ran(
         world, 11, ready_at=int(1.5 * SECOND)
