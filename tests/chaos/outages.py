@@ -49,9 +49,7 @@ class Outages:
         self._deeds["connections cut"] += self._cluster.proxy.cut_all()
 
     def _lose_replies(self) -> None:
-        """The next ones of some kind, sooner or later."""
-        self._cluster.proxy.lose(
-            self._random.choice(list(DEEDS)),
-            times=self._random.randint(1, 3),
-            before=self._random.random() < 0.25,
-        )
+        """The next ones of half of all kinds, sooner or later."""
+        for deed in self._random.sample(list(DEEDS), k=len(DEEDS) // 2):
+            before = self._random.random() < 0.25
+            self._cluster.proxy.lose(deed, times=self._random.randint(1, 3), before=before)

@@ -72,6 +72,11 @@ class Proxy:
         before the client hears of it. ``before``: before the server hears of it."""
         self._faults[deed].extend([before] * times)
 
+    def mend(self) -> None:
+        """Forget what is still to come."""
+        for faults in self._faults.values():
+            faults.clear()
+
     def pending(self, deed: str) -> int:
         """How many of these are still to come."""
         return len(self._faults[deed])
