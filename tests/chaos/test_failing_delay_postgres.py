@@ -89,8 +89,8 @@ async def family(anyio_backend: str, proxy: Proxy) -> AsyncIterator[Family]:
 async def test_a_parent_that_could_not_enqueue_is_retried_and_has_one_child(
     family: Family, proxy: Proxy
 ) -> None:
-    """fault:DB8: ``delay`` fails after its deadline, like any error of the handler; the worker goes on
-    by itself."""
+    """fault:DB8: ``delay`` fails after its deadline, like any error of the handler, and the worker
+    goes on by itself."""
     parent = await family.parent.adelay(giving_up=False)
     await family.begun.wait()
     with proxy.refusing(), anyio.fail_after(10 * PATIENCE):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
-from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -79,7 +79,7 @@ class PostgresBackend(Steering):
         self._address = address_of(url)
         self._schema = schema
         self._patience = f"{max(1, round(lock_timeout * 1000))}ms"
-        self._mapped = partial(mapped, self._address.location, lock_timeout=lock_timeout)
+        self._lock_timeout = lock_timeout
         self._callers = Connections(self._address, limit=CALLERS, schema=schema)
         self._engine = Connections(self._address, limit=ENGINE, schema=schema)
         self._facade = Facade(self._address, schema=schema, lock_timeout=self._patience)
@@ -246,6 +246,9 @@ class PostgresBackend(Steering):
         return [*judged(seen, prepared=self._address.prepared)]
 
     # -- transactions --
+
+    def _mapped(self) -> AbstractContextManager[None]:
+        return mapped(self.location, lock_timeout=self._lock_timeout, opened=self._opened)
 
     async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
         """Run ``function`` in a transaction; its hints follow the commit."""

@@ -32,15 +32,20 @@ _TABLES: Final = frozenset({"42P01", "42703", "3F000", "42704", "42883"})
 
 
 @contextmanager
-def mapped(location: str, *, lock_timeout: float) -> Generator[None]:
+def mapped(location: str, *, lock_timeout: float, opened: bool = False) -> Generator[None]:
     """Turn errors of the driver and SQLAlchemy into BackendErrors that say what to do.
 
     ``location`` is named in the message; ``lock_timeout`` is in seconds. The cause is kept.
+    ``opened``: this database has let this user in before. When it no longer does, somebody is at
+    work there: it is unavailable, which says nothing about what was to be written.
     """
     try:
         yield
     except (DBAPIError, PostgresError, InterfaceError, OSError) as error:
-        raise _meaning(location, lock_timeout, driver_error(error)) from error
+        meaning = _meaning(location, lock_timeout, driver_error(error))
+        if opened and shut_out(error):
+            meaning = BackendUnavailable(str(meaning))
+        raise meaning from error
     except (InternalClientError, EOFError) as error:
         raise BackendUnavailable(f"the connection to {location} broke: {error}") from error
     except (UnicodeError, OverflowError) as error:
@@ -60,6 +65,12 @@ def sqlstate(error: BaseException) -> str | None:
     """The five characters by which PostgreSQL names an error; None where it was not the server."""
     state: str | None = getattr(driver_error(error), "sqlstate", None)
     return state
+
+
+def shut_out(error: BaseException) -> bool:
+    """Whether the server keeps this user out: the login, the database, or the rights to a table."""
+    state = sqlstate(error) or ""
+    return state[:2] in ("28", "3D") or state == "42501"
 
 
 def spoils(error: BaseException) -> bool:
