@@ -77,8 +77,12 @@ class WorkerProcess:
         self._ended_at = now()
 
     def send(self, number: signal.Signals) -> int:
-        """Send a signal; when (microseconds)."""
+        """Send a signal; when (microseconds). What no worker can heed is noted for the audit."""
         at = now()
+        if number in (signal.SIGKILL, signal.SIGSTOP):
+            line = {"what": "harmed", "at": at, "pid": self.pid}
+            with (self.log.parent / "clients-harm.jsonl").open("a") as log:
+                log.write(json.dumps(line) + "\n")
         self._process.send_signal(number)
         return at
 
@@ -95,7 +99,7 @@ class WorkerProcess:
     def destroy(self) -> None:
         """Kill it, if it lives, and collect it."""
         if self.code is None:
-            self._process.kill()
+            self.send(signal.SIGKILL)
         self._watcher.join()
 
 

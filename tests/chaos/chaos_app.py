@@ -136,10 +136,11 @@ async def stubborn() -> Token:
 
 
 @taskq.activity
-async def block(seconds: float) -> Token:
-    """Blocks the event loop."""
+async def block(name: str) -> Token:
+    """Blocks the event loop until the test makes the file ``name``."""
     with effect() as token:
-        freeze(seconds)
+        while not opened(name):
+            freeze(STEP)
         return token
 
 

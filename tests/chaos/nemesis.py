@@ -145,14 +145,12 @@ class Nemesis:
     def _kill(self) -> None:
         if (victim := self._victim()) is not None:
             self.deeds["killed"] += 1
-            self._write("harmed", victim)
             victim.destroy()
             self._workers.remove(victim)
 
     def _pause(self) -> None:
         if (victim := self._victim()) is not None:
             self.deeds["paused"] += 1
-            self._write("harmed", victim)
             longest = 3 * self._arena.settings["LEASE"]
             victim.send(signal.SIGSTOP)
             self._paused.append((time.monotonic() + self._random.uniform(0.1, longest), victim))
