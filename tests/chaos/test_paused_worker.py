@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 
 import pytest
 
-from tests.chaos.arena import Arena, now, until
+from tests.chaos.arena import Arena, until
 
 pytestmark = pytest.mark.chaos
 
@@ -39,22 +38,3 @@ def test_what_a_paused_worker_brings_too_late_is_refused(arena: Arena, loop: str
             assert (row["worker"], row["result"]) == accepted[row["id"]]
             assert (row["claim"], row["crash_count"]) == (2, 1)
     assert len(arena.effects("end", pid=paused.pid, type="nap")) == 8
-
-
-def test_what_nobody_took_from_a_paused_worker_goes_on_there(
-    arenas: Callable[..., Arena], loop: str
-) -> None:
-    """A lease that has ended and that nobody took back still holds, if it is renewed soon."""
-    arena = arenas(LEASE=3)
-    future = arena.app.gate.delay("open")
-    worker = arena.worker(loop)
-    until(lambda: arena.effects("start"), "it runs")
-
-    arena.pause(worker)
-    until(lambda: now() > arena.row(future.id)["lease_until"] + 500_000, "its lease has ended")
-    worker.send(signal.SIGCONT)
-    until(lambda: now() < arena.row(future.id)["lease_until"], "it is renewed")
-    arena.open("open")
-
-    arena.until_all("completed")
-    assert [line["what"] for line in arena.effects(id=future.id.hex)] == ["start", "end"]
