@@ -1,13 +1,14 @@
 """What fault tests share.
 
-A test with an ``arena`` runs on SQLite and on PostgreSQL; one with a ``loop`` besides on both event
-loops on SQLite, and on one of them, as its name has it, on PostgreSQL, where the same engine would
-only repeat itself. Modules whose names end with a database's name are for that one alone.
+A test with an ``arena`` runs on SQLite and on PostgreSQL; one with a ``loop`` besides runs on one
+event loop there and on the other one here, which one as its name has it: all four pairs would only
+repeat themselves. Modules whose names end with a database's name are for that one alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from zlib import crc32
 
@@ -27,10 +28,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     of_loop = "loop" in metafunc.fixturenames
     kinds = _kinds(metafunc.module.__name__) if of_arena else ()
     if of_arena and of_loop:
-        pairs = [(kind, loop) for kind in kinds for loop in LOOPS]
-        if len(kinds) > 1:
-            pairs.remove(("postgres", LOOPS[crc32(metafunc.function.__name__.encode()) % 2]))
-        metafunc.parametrize(("kind", "loop"), pairs)
+        first = crc32(metafunc.function.__name__.encode()) % 2
+        loops = (LOOPS[first], LOOPS[1 - first])
+        pairs = zip(kinds, loops, strict=True) if len(kinds) > 1 else product(kinds, loops)
+        metafunc.parametrize(("kind", "loop"), list(pairs))
     elif of_arena:
         metafunc.parametrize("kind", kinds)
     elif of_loop:

@@ -43,7 +43,7 @@ def test_every_promise_holds_under_random_harm_on_postgresql(tmp_path: Path) -> 
     """promise:G1, promise:G3, promise:G4, promise:G5, promise:G6, promise:G7, promise:G8,
     promise:G9, promise:G10, promise:G14, promise:G15, promise:G16: its server is restarted too,
     and connections are cut."""
-    deeds = run(tmp_path, "postgres", seed=3, seconds=9)
+    deeds = run(tmp_path, "postgres", seed=3, seconds=8)
 
     assert deeds["database restarted"] > 0
     assert deeds["sessions ended"] + deeds["connections cut"] > 0

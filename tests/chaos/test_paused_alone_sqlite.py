@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 
 import pytest
 
@@ -11,11 +12,12 @@ from tests.chaos.arena import Arena, now, until
 pytestmark = pytest.mark.chaos
 
 
-def test_what_nobody_took_from_a_paused_worker_goes_on_there(arena: Arena, loop: str) -> None:
-    """A lease that has ended and that nobody took back still holds, if it is renewed at once: with
-    leases as short as here, a database that is asked over a network may not be quick enough."""
+def test_what_nobody_took_from_a_paused_worker_goes_on_there(arenas: Callable[..., Arena]) -> None:
+    """A lease that has ended and that nobody took back still holds, if it is renewed at once: the
+    shorter leases are, the quicker the machine and its database have to be."""
+    arena = arenas(LEASE=5)
     future = arena.app.gate.delay("open")
-    worker = arena.worker(loop)
+    worker = arena.worker("asyncio")
     until(lambda: arena.effects("start"), "it runs")
 
     arena.pause(worker)
