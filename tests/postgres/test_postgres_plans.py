@@ -6,15 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import asyncpg
 import pytest
 from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import PostgresBackend, postgres_writer, reader
 from taskq.backends.sql import postgres_statements as statements
-from taskq.backends.sql.connections import Connections, Session
-from taskq.backends.sql.prepared import prepared
+from taskq.backends.sql.connections import Connections
 from taskq.bridge import ResidentBridge
 from taskq.identifiers import new_id
 from taskq.lifecycle import Failed, Succeeded, decide
@@ -22,6 +20,7 @@ from taskq.model import Attempt, Status
 from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.samples import beat, call, error, worker
 from tests.postgres_databases import Databases
+from tests.postgres_plans import Node, Verb, faults, nodes_of
 
 ROWS = 50_000
 QUEUES = tuple(f"q{number}" for number in range(5))
@@ -74,74 +73,14 @@ def backend(
     bridge.call_sync(backend.close)
 
 
-class Node:
-    """A step of a plan that was carried out."""
-
-    def __init__(self, plan: dict[str, Any]) -> None:
-        self.kind: str = plan["Node Type"]
-        self.table: str | None = plan.get("Relation Name")
-        self.index: str | None = plan.get("Index Name")
-        kept = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
-        self.read = round(
-            plan["Actual Loops"] * (kept + plan.get("Rows Removed by Index Recheck", 0))
-        )
-        self.steps = [Node(each) for each in plan.get("Plans", [])]
-
-    def all(self) -> Iterator[Node]:
-        yield self
-        for step in self.steps:
-            yield from step.all()
-
-
-class Explained(Session):
-    """Notes the plan of each statement, and rolls back what that did."""
-
-    def __init__(self, raw: Any, nodes: list[Node]) -> None:
-        super().__init__(raw, None)
-        self._nodes = nodes
-
-    async def fetch(self, statement: Any, values: Any) -> Any:
-        ready = prepared(statement, None)
-        transaction = self.raw.transaction()
-        await transaction.start()
-        try:
-            query = f"EXPLAIN (ANALYZE, FORMAT JSON) {ready.sql}"
-            [[plan]] = await self.raw.fetch(query, *ready.values(values))
-        finally:
-            await transaction.rollback()
-        self._nodes += Node(json.loads(plan)[0]["Plan"]).all()
-        return await super().fetch(statement, values)
-
-
-async def nodes_of(backend: PostgresBackend, verb: Callable[[Connections], Any]) -> list[Node]:
-    """The steps on taskq's tables of what a verb does; nothing stays done."""
-    nodes: list[Node] = []
-    raw = await asyncpg.connect(backend._address.dsn)
-
-    class Spy:
-        async def fetch(self, statement: Any, values: Any) -> Any:
-            return await Explained(raw, nodes).fetch(statement, values)
-
-        async def transact(self, function: Any) -> Any:
-            return await function(Explained(raw, nodes))
-
-    outer = raw.transaction()
-    await outer.start()
-    try:
-        await verb(Spy())  # type: ignore[arg-type]
-    finally:
-        await outer.rollback()
-        await raw.close()
-    return [node for node in nodes if node.table is not None or node.index is not None]
+def steps(backend: PostgresBackend, bridge: ResidentBridge, verb: Verb) -> list[Node]:
+    """The steps on taskq's tables of what a verb does there; nothing stays done."""
+    return bridge.call_sync(nodes_of, backend._address.dsn, verb)
 
 
 def check(nodes: Sequence[Node], *, indexes: set[str], rows: int) -> None:
     """Nothing is read whole, these indexes serve, and no step reads much beyond ``rows``."""
-    scans = [n for n in nodes if n.kind == "Seq Scan" and n.table == "taskq_activities"]
-    assert scans == []
-    assert {node.index for node in nodes if node.index} == {f"taskq_{name}" for name in indexes}
-    most = max(node.read for node in nodes)
-    assert most <= rows + SLACK, [(n.kind, n.table, n.index, n.read) for n in nodes]
+    assert faults(nodes, indexes=indexes, rows=rows + SLACK) == []
 
 
 def claiming(
@@ -187,7 +126,7 @@ def test_a_claim_reads_what_it_takes(
     """seed:B9"""
     verb, indexes, rows = CLAIMS[name]
 
-    check(bridge.call_sync(nodes_of, backend, verb), indexes=indexes, rows=rows)
+    check(steps(backend, bridge, verb), indexes=indexes, rows=rows)
 
 
 def attempts(backend: PostgresBackend, bridge: ResidentBridge) -> list[Attempt]:
@@ -226,7 +165,11 @@ def test_settling_finds_each_row_by_its_id(
     def verb(connections: Connections) -> Any:
         return postgres_writer.settle(connections, transitions, ())
 
-    check(bridge.call_sync(nodes_of, backend, verb), indexes={"activities_pkey"}, rows=100)
+    check(
+        steps(backend, bridge, verb),
+        indexes={"activities_pkey"},
+        rows=100,
+    )
 
 
 def test_renewing_finds_each_row_by_its_id(
@@ -238,14 +181,18 @@ def test_renewing_finds_each_row_by_its_id(
     def verb(connections: Connections) -> Any:
         return postgres_writer.heartbeat(connections, message)
 
-    check(bridge.call_sync(nodes_of, backend, verb), indexes={"activities_pkey"}, rows=100)
+    check(
+        steps(backend, bridge, verb),
+        indexes={"activities_pkey"},
+        rows=100,
+    )
 
 
 def test_promoting_nothing_reads_one_row(backend: PostgresBackend, bridge: ResidentBridge) -> None:
     def verb(connections: Connections) -> Any:
         return postgres_writer.promote(connections, 1000)
 
-    nodes = bridge.call_sync(nodes_of, backend, verb)
+    nodes = steps(backend, bridge, verb)
 
     check(nodes, indexes={"activities_due", "activities_pkey"}, rows=1)
 
@@ -256,7 +203,11 @@ def test_looking_for_lost_leases_reads_what_runs(
     def verb(connections: Connections) -> Any:
         return connections.fetch(statements.expired(), {"limit": 100})
 
-    check(bridge.call_sync(nodes_of, backend, verb), indexes={"activities_held"}, rows=500)
+    check(
+        steps(backend, bridge, verb),
+        indexes={"activities_held"},
+        rows=500,
+    )
 
 
 READS: dict[str, Callable[[Connection], object]] = {
