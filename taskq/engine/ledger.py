@@ -95,7 +95,8 @@ class Ledger:
     async def room(self) -> None:
         """Wait until the ledger is no longer full."""
         while self.full:
-            self._room = anyio.Event()
+            if self._room.is_set():  # one event for all who wait: none is replaced before it is set
+                self._room = anyio.Event()
             await self._room.wait()
 
     async def _settle_some(self) -> None:

@@ -173,6 +173,19 @@ async def test_no_further_attempt_starts_while_too_much_is_unsettled(
         await until(all_done, within=60)
 
 
+async def test_every_slot_goes_on_when_there_is_room_for_outcomes_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by the benchmarks: of several carriers that waited for room only one was woken."""
+    monkeypatch.setattr(ledger, "ROOM", 20)
+    store = world.view()
+    await world.submit_many("echo", 200)
+    store.fail("settle", after=False, times=5)
+    with anyio.fail_after(60):
+        await world.engine(store, concurrency=4, claim_ahead=50, burst=True).run()
+    assert await world.count(Status.COMPLETED) == 200
+
+
 async def test_a_decision_that_cannot_be_made_lets_the_activity_go(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
