@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import time
 
+import anyio
+
 from taskq import AsyncTask, TaskQ
+
+PATIENCE = 300.0
+"""Seconds after which a run counts as stuck."""
 
 
 class App:
@@ -21,7 +26,8 @@ class App:
 
     async def drain(self) -> float:
         """Run a worker until nothing is left; seconds from the first start to the last record."""
-        await self.taskq.run_worker(burst=True)
+        with anyio.fail_after(PATIENCE):
+            await self.taskq.run_worker(burst=True)
         ended = time.perf_counter()
         await self.taskq.aclose()
         if self.first is None:

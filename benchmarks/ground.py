@@ -16,6 +16,10 @@ BUFFERS = "shared_buffers=512MB"
 """What peers were measured with; the rest is as the server comes, fsync on."""
 
 
+LONGEST = 900.0
+"""Seconds that filling a table may take."""
+
+
 class Ground:
     """Databases on one server. The big ones are made when first needed, and then kept."""
 
@@ -74,7 +78,7 @@ def ground(scale: Scale, url: str | None) -> Iterator[Ground]:
 
 @contextmanager
 def _databases(url: str) -> Iterator[Databases]:
-    databases = Databases(url)
+    databases = Databases(url, deadline=LONGEST)
     try:
         yield databases
     finally:

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from benchmarks.app import App
+from benchmarks.app import PATIENCE, App
 from benchmarks.floors import Relay
 from benchmarks.ground import Ground
 from benchmarks.rounds import alternating
@@ -80,11 +80,13 @@ def _called(url: str, scale: Scale, pause: float) -> Latencies:
     latencies = Latencies([], [])
 
     async def run() -> None:
-        await (await stamp.adelay())
+        async with asyncio.timeout(PATIENCE):
+            await (await stamp.adelay())
         for _ in range(scale.pickups):
             await asyncio.sleep(pause)
             began = time.monotonic()
-            started = await (await stamp.adelay())
+            async with asyncio.timeout(PATIENCE):
+                started = await (await stamp.adelay())
             ended = time.monotonic()
             latencies.pickups.append((started - began) * 1000)
             latencies.rounds.append((ended - began) * 1000)
@@ -103,7 +105,8 @@ def _relayed(url: str, scale: Scale) -> Latencies:
         await relay.once(app.noop.build())
         for _ in range(scale.pickups):
             await asyncio.sleep(scale.pause)
-            pickup, round = await relay.once(app.noop.build())
+            async with asyncio.timeout(PATIENCE):
+                pickup, round = await relay.once(app.noop.build())
             latencies.pickups.append(pickup)
             latencies.rounds.append(round)
         await relay.close()

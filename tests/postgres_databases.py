@@ -15,10 +15,11 @@ EMPTY = ";".join(f"DELETE FROM {table.name}" for table in metadata.sorted_tables
 
 
 class Databases:
-    """The databases that a test session makes on one server."""
+    """The databases that a test session makes on one server. Statements have a ``deadline``."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, deadline: float = 30.0) -> None:
         self._server = server
+        self._deadline = deadline
         self._bridge = ResidentBridge()
         self._made: list[str] = []
         self._sessions: dict[str, asyncpg.Connection[asyncpg.Record]] = {}
@@ -27,7 +28,7 @@ class Databases:
 
     def run(self, url: str, *statements: str) -> Sequence[asyncpg.Record]:
         """Run statements, each in autocommit, in one session for each URL; the rows of the last."""
-        return self._bridge.call_sync(self._run, url, statements)
+        return self._bridge.call_sync(self._run, url, statements, deadline=self._deadline)
 
     def part(self, url: str) -> None:
         """End the session there: the next one begins with the settings of then."""

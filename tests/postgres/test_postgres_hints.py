@@ -11,9 +11,9 @@ import pytest
 
 from taskq.backends import ClaimRequest, Hint, Topic
 from taskq.backends.changes import Changes
-from taskq.backends.sql import PostgresBackend, listening
+from taskq.backends.sql import PostgresBackend, listening, notifying
 from taskq.backends.sql.channels import MESSAGES, MOST, Message, channels_of, hint, messages
-from taskq.backends.sql.notifying import INTERVAL, Notifier
+from taskq.backends.sql.notifying import INTERVAL, RESTS, Notifier
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendUnavailable
 from taskq.identifiers import new_id
@@ -262,6 +262,59 @@ def test_the_first_goes_with_its_statement_the_next_are_gathered() -> None:
         await asyncio.sleep(2 * INTERVAL)
         assert [len(batch) for batch in sent.batches] == [1]
 
+    asyncio.run(run())
+
+
+def test_who_sends_one_after_the_other_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller that awaits each result before its next call would wait for each hint otherwise."""
+
+    async def run() -> None:
+        sent = Sent()
+        clock = asyncio.get_running_loop().time
+        for _ in range(20):
+            changes, began = Changes(ready=True), clock()
+            assert len(sent.notifier.take(changes)) == 1
+            await asyncio.sleep(0.0001)
+            sent.notifier.sent(changes)
+            await asyncio.sleep(RESTS * (clock() - began))
+        assert sent.batches == []
+
+    monkeypatch.setattr(notifying, "INTERVAL", 30.0)
+    asyncio.run(run())
+
+
+def test_a_slow_sending_is_followed_by_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        sent = Sent()
+        changes = Changes(ready=True)
+        assert len(sent.notifier.take(changes)) == 1
+        await asyncio.sleep(0.001)
+        sent.notifier.sent(changes)
+        assert sent.notifier.take(Changes(ready=True)) == []
+        await sent.notifier.close()
+
+    monkeypatch.setattr(notifying, "INTERVAL", 30.0)
+    monkeypatch.setattr(notifying, "RESTS", 1_000_000)
+    asyncio.run(run())
+
+
+def test_what_waits_goes_out_when_the_rest_turns_out_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The hint of another statement's changes says nothing about how long the sending took."""
+
+    async def run() -> None:
+        sent = Sent()
+        changes, others = Changes(ready=True), Changes(ready=True)
+        sent.notifier.take(changes)
+        assert sent.notifier.take(others) == []
+        sent.notifier.sent(others)
+        assert sent.notifier.take(Changes(ready=True)) == []
+        sent.notifier.sent(changes)
+        await until(lambda: len(sent.batches) == 1)
+        await sent.notifier.close()
+
+    monkeypatch.setattr(notifying, "INTERVAL", 30.0)
     asyncio.run(run())
 
 

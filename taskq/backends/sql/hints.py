@@ -51,6 +51,11 @@ class Hints:
         """What the statement that is about to make these changes must send itself."""
         return self._notifier.take(changes) if self._notifier else ()
 
+    def sent(self, changes: Changes) -> None:
+        """The statement is done that carried what was taken for these very changes."""
+        if self._notifier:
+            self._notifier.sent(changes)
+
     def post(self, changes: Changes) -> None:
         """Send to others what has changed."""
         if self._notifier:
@@ -58,6 +63,7 @@ class Hints:
 
     def tell(self, changes: Changes) -> None:
         """Tell the watches here what has changed, after the commit."""
+        self.sent(changes)
         tell(self._watches, changes.hints())
 
     async def watch(

@@ -13,12 +13,19 @@ from taskq.backends.sql.channels import Message, messages
 from taskq.errors import BackendError
 
 INTERVAL: Final = 0.03
-"""Seconds between two sendings to one channel."""
+"""Seconds between two sendings to one channel, at the most."""
+RESTS: Final = 3
+"""How many times as long as a sending took its channel then rests, if that is less."""
 
 
 class Notifier:
     """The first hint goes out at once, with the statement that caused it where there is one; what
-    follows is gathered and sent at most every ``INTERVAL``. The last one is always sent.
+    follows is gathered while the channel rests. The last one is always sent.
+
+    All commits that notify wait for each other. So a channel rests after each sending for several
+    times as long as that took: callers who wait for one result after the other are never held up,
+    and where many processes send, each does so less often. Until it is known how long it took, and
+    where nobody says so (``sent``), the channel rests for ``INTERVAL``.
 
     ``send`` sends messages in a transaction of its own; its BackendErrors are dropped, since a hint
     may be lost. On one event loop.
@@ -35,6 +42,7 @@ class Notifier:
         self._send = send
         self._waiting: dict[Topic, set[UUID]] = {}
         self._free_at: dict[Topic, float] = {}
+        self._carriers: dict[Topic, tuple[Changes, float]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
 
@@ -45,10 +53,19 @@ class Notifier:
         for hint in changes.hints():
             if self._free_at.get(hint.topic, 0.0) <= now:
                 self._free_at[hint.topic] = now + INTERVAL
+                self._carriers[hint.topic] = (changes, now)
                 taken += messages(self._channels[hint.topic], self._token, hint.ids or ())
             else:
                 self._add(hint.topic, hint.ids or frozenset())
         return taken
+
+    def sent(self, changes: Changes) -> None:
+        """What was taken for these very changes has been sent: its statement is done."""
+        now = asyncio.get_running_loop().time()
+        for topic, (carried, began) in [*self._carriers.items()]:
+            if carried is changes:
+                del self._carriers[topic]
+                self._rest(topic, now - began)
 
     def post(self, changes: Changes) -> None:
         """Send what has changed, soon."""
@@ -67,10 +84,23 @@ class Notifier:
 
     def _add(self, topic: Topic, ids: frozenset[UUID]) -> None:
         self._waiting.setdefault(topic, set()).update(ids)
-        if self._timer is None:
-            loop = asyncio.get_running_loop()
-            at = max(loop.time(), self._free_at.get(topic, 0.0))
-            self._timer = loop.call_at(at, self._start)
+        self._start_by(self._free_at.get(topic, 0.0))
+
+    def _rest(self, topic: Topic, took: float) -> None:
+        """A sending to its channel has just ended that took so many seconds."""
+        now = asyncio.get_running_loop().time()
+        self._free_at[topic] = now + min(INTERVAL, RESTS * took)
+        if topic in self._waiting:
+            self._start_by(self._free_at[topic])
+
+    def _start_by(self, time: float) -> None:
+        loop = asyncio.get_running_loop()
+        at = max(loop.time(), time)
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._start)
 
     def _start(self) -> None:
         self._timer = None
@@ -83,12 +113,15 @@ class Notifier:
 
     async def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        free_at = asyncio.get_running_loop().time() + INTERVAL
+        began = asyncio.get_running_loop().time()
         sent: list[Message] = []
         for topic, ids in waiting.items():
-            self._free_at[topic] = free_at
+            self._free_at[topic] = began + INTERVAL
             sent += messages(self._channels[topic], self._token, ids)
         try:
             await self._send(sent)
         except BackendError:
             return
+        took = asyncio.get_running_loop().time() - began
+        for topic in waiting:
+            self._rest(topic, took)

@@ -165,6 +165,7 @@ class PostgresBackend(Steering):
             settlements = await postgres_writer.settle(
                 self._engine, transitions, self._hints.take(expected)
             )
+        self._hints.sent(expected)
         changes = postgres_writer.applied(transitions, settlements)
         self._hints.post(Changes(done=changes.done - expected.done))
         self._hints.tell(changes)
