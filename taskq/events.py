@@ -18,7 +18,7 @@ class Event(Struct, frozen=True, kw_only=True):
     """Base of every event."""
 
 
-class Enqueued(Event, frozen=True, kw_only=True):
+class Enqueued(Event, frozen=True, kw_only=True, gc=False):
     """A call was stored by this process, or found to exist already (``created`` False)."""
 
     activity: Activity[object]
@@ -37,7 +37,7 @@ class EnqueueFailed(Event, frozen=True, kw_only=True):
     error: BaseException
 
 
-class AttemptEvent(Event, frozen=True, kw_only=True):
+class AttemptEvent(Event, frozen=True, kw_only=True, gc=False):
     """Base of the events about one attempt in this worker."""
 
     attempt: Attempt

@@ -51,7 +51,7 @@ RETRYABLE_BY_OPERATOR = frozenset(
 """The terminal states from which an operator may send an activity round again."""
 
 
-class Succeeded(Struct, frozen=True):
+class Succeeded(Struct, frozen=True, gc=False):
     """The handler returned; ``result`` is the JSON text of its value."""
 
     result: str
@@ -119,7 +119,7 @@ class Note(StrEnum):
     RETRIED = "retried"
 
 
-class Transition(Struct, frozen=True, kw_only=True):
+class Transition(Struct, frozen=True, kw_only=True, gc=False):
     """An outcome applied to an activity, as data.
 
     Applied only where ``(id, worker, claim)`` still holds the lease and the row is processing; with
@@ -161,7 +161,7 @@ class Verdict(StrEnum):
     """The lease no longer held; nothing was written."""
 
 
-class Settlement(Struct, frozen=True):
+class Settlement(Struct, frozen=True, gc=False):
     """The answer for one transition: ``status`` is the row's state now, None if it is gone."""
 
     id: UUID

@@ -1,4 +1,8 @@
-"""The frozen nouns that pass between call-sites, engine and backends."""
+"""The frozen nouns that pass between call-sites, engine and backends.
+
+Those of which there are thousands are not tracked by the garbage collector (``gc=False``): they
+hold values only, so that no cycle can go through them.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +131,7 @@ class Idempotency(Struct, frozen=True, kw_only=True):
     check_arguments: bool = True
 
 
-class Activity(Struct, Generic[R_co], frozen=True, kw_only=True):
+class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     """One durable call, as the call-site made it; not necessarily stored yet.
 
     ``payload`` is the canonical JSON text of one object of named arguments; ``metadata`` and
@@ -161,21 +165,21 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True):
     idempotency: Idempotency | None = None
 
 
-class Receipt(Struct, frozen=True):
+class Receipt(Struct, frozen=True, gc=False):
     """What ``submit`` answers for one activity: the id that holds the call, whether it is new."""
 
     id: UUID
     created: bool
 
 
-class Lease(Struct, frozen=True):
+class Lease(Struct, frozen=True, gc=False):
     """A worker's right to one claimed activity: ``claim`` fences every later write."""
 
     id: UUID
     claim: int
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     """A claimed activity: everything that running it and deciding about it needs.
 
     ``worker`` and ``claim`` fence its outcome. ``isolate`` says that its next crash would be its
@@ -220,7 +224,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
         return Lease(self.id, self.claim)
 
 
-class Ended(Struct, frozen=True, kw_only=True):
+class Ended(Struct, frozen=True, kw_only=True, gc=False):
     """How an activity ended: ``result`` is JSON text when completed, ``error`` is set otherwise."""
 
     status: Status

@@ -19,7 +19,7 @@ from taskq.engine.returns import Returns
 from taskq.engine.slots import Slots
 from taskq.events import Claimed, Saturated
 
-MOST = 500
+MOST = 1000
 """Activities in one claim at the most."""
 PROMOTED = 1000
 """Due activities moved at once when a burst looks whether anything is left."""

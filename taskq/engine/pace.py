@@ -6,7 +6,7 @@ SOON = 0.1
 """Seconds within which what is claimed ahead should start."""
 PATIENCE = 0.15
 """Seconds after which what has not started is handed back."""
-MOST_AHEAD = 500
+MOST_AHEAD = 1000
 """More than this is never claimed ahead."""
 WEIGHT = 0.2
 """How much the latest attempt counts in the moving average."""

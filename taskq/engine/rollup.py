@@ -12,7 +12,7 @@ from msgspec import Struct
 from taskq.snapshot import HISTOGRAM_BOUNDS, Bucket
 
 
-class Count(Struct, frozen=True):
+class Count(Struct, frozen=True, gc=False):
     """One recorded end of an attempt. ``waited`` and ``ran`` are seconds, None when unknown."""
 
     queue: str
