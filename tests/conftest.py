@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 from tests.postgres_databases import Databases
 from tests.postgres_server import NoServer, private_server
 
+# The conformance suite lives in the package; its assertions are to explain themselves here too.
+pytest.register_assert_rewrite("taskq.testing.conformance")
+
 # The suite must not fail by chance or on a slow machine: the same examples each time, no deadline.
 # --hypothesis-profile=explore draws new ones.
 settings.register_profile(

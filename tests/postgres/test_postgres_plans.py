@@ -114,7 +114,7 @@ CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
     "all 200 types": (
         claiming(TYPES, QUEUES[:1]),
         {"activities_ready", "activities_pkey"},
-        700,
+        500,
     ),
 }
 

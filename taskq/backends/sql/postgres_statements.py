@@ -278,10 +278,13 @@ def claim(shape: ClaimShape) -> Executable:
 
 @cache
 def claim_served(queues: int) -> Executable:
-    """The same from the first ``window`` rows of whole queues, where their type is of ``types``."""
-    first = _first(ClaimShape(queues, 0))
+    """The same from the first ``window`` rows of whole queues, where their type is of ``types``:
+    of the first ``served`` such rows."""
+    first = _first(ClaimShape(queues, 0)).c
     types = bindparam("types", type_=ARRAY(Text()))
-    return _claimed(_free_of(select(first.c.id).where(first.c.type == any_(types))))
+    served = select(first.id).where(first.type == any_(types))
+    ordered = served.order_by(first.priority.desc(), first.ready_at, first.id)
+    return _claimed(_free_of(ordered.limit(bindparam("served", type_=Integer()))))
 
 
 def _ready(number: int, typed: bool) -> Select[*tuple[Any, ...]]:

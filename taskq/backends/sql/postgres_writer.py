@@ -148,6 +148,7 @@ async def _claim_served(
         **_claimer(request),
         **place_values([Place(queue) for queue in queues]),
         "window": 4 * request.limit + 100,
+        "served": 2 * request.limit,
         "types": types,
     }
     found = await _attempts(connections, statements.claim_served(len(queues)), values)
