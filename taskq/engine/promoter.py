@@ -16,9 +16,6 @@ BATCH = 1000
 SHORTEST = 0.001
 BREATH = 0.05
 """Seconds between two looks at the least, and between two looks for the sake of hints."""
-AFTER_CLAIM = 0.01
-"""Seconds after a hint before it looks: nearly always the hint means something to claim, and that
-claim goes first."""
 
 
 class Promoter:
@@ -60,4 +57,3 @@ class Promoter:
         with anyio.move_on_after(max(longest, SHORTEST)):
             await anyio.sleep(BREATH)
             await self._bell.wait()
-            await anyio.sleep(AFTER_CLAIM)
