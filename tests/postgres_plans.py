@@ -62,7 +62,7 @@ async def nodes_of(url: str, verb: Verb) -> list[Node]:
     raw = await asyncpg.connect(url)
 
     class Spy:
-        async def fetch(self, statement: Any, values: Any) -> Any:
+        async def fetch(self, statement: Any, values: Any, *, repeatable: bool = True) -> Any:
             return await Explained(raw, nodes).fetch(statement, values)
 
         async def transact(self, function: Any) -> Any:
