@@ -170,7 +170,9 @@ class Backend(Protocol):
         In order of priority (highest first), ready time, id. Each gets status processing, claim
         number + 1, started_at and lease_until = now + lease by the store's clock. Isolated ones are
         passed over, or with ``alone`` only they are given. An activity whose cancel is requested is
-        never pending. Never returns one activity twice, whatever runs at the same time.
+        never pending. Never returns one activity twice, whatever runs at the same time. Fewer than
+        ``limit`` may be given though there are more: only none means that nothing is left but what
+        others are just claiming.
         """
         ...
 

@@ -100,11 +100,11 @@ class Dispatcher:
             calm = not self._slots.active and self._ledger.settled
             room = self._room
             found = await self._claim(room) if room else 0
-            if found == room or await self._run_alone():
+            if found or not room or await self._run_alone():
                 self._poll.reset()
             elif not self._options.burst:
                 await self._pause()
-            elif not calm or found:
+            elif not calm:
                 await self._until(lambda: not self._slots.active)
                 await self._ledger.flush()
             elif not await self._promoted():

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-import msgspec
 from sqlalchemy import Executable
 
 from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
@@ -43,8 +42,8 @@ from taskq.snapshot import Bucket
 
 T = TypeVar("T")
 
-WIDER = 3
-"""How often a claim looks further where others have taken what it saw."""
+WIDER = 4
+"""How often a claim looks, each time further, where others have taken what it saw."""
 
 # -- submit --
 
@@ -115,18 +114,14 @@ async def _claim_at(
         return []
     shape = claim_shape(places)
     window = 2 * request.limit
-    values = {**_claimer(request), **place_values(places), "window": window}
-    found = await _attempts(connections, statements.claim(shape), values)
-    if len(places) == 1:
-        return found
+    values = {**_claimer(request), **place_values(places)}
     for _ in range(WIDER):
-        values["limit"] = request.limit - len(found)
-        if not values["limit"] or not await _any(connections, shape, values):
-            break
-        window *= 8
         values["window"] = window
-        found += await _attempts(connections, statements.claim(shape), values)
-    return found
+        found = await _attempts(connections, statements.claim(shape), values)
+        if found or len(places) == 1 or not await _any(connections, shape, values):
+            return found
+        window *= 8
+    return []
 
 
 async def _any(connections: Connections, shape: ClaimShape, values: Mapping[str, object]) -> bool:
@@ -142,7 +137,7 @@ async def _claim_served(
 ) -> list[Attempt]:
     """For a worker of many types: most of what is first in its queues will be for it.
 
-    Where that is not enough, from the places where something for it waits.
+    Where nothing is, from the places where something for it waits.
     """
     values = {
         **_claimer(request),
@@ -152,14 +147,13 @@ async def _claim_served(
         "types": types,
     }
     found = await _attempts(connections, statements.claim_served(len(queues)), values)
-    if len(found) == request.limit:
+    if found:
         return found
     places: list[Place] = []
     for queue in queues:
         waiting = {row[0] for row in await connections.fetch(waiting_types(), {"queue": queue})}
         places += (Place(queue, type) for type in sorted(waiting.intersection(types)))
-    rest = msgspec.structs.replace(request, limit=request.limit - len(found))
-    return found + await _claim_at(connections, rest, places)
+    return await _claim_at(connections, request, places)
 
 
 async def _attempts(
