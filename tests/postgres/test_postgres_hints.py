@@ -251,16 +251,60 @@ class Sent:
             raise BackendUnavailable("gone")
 
 
+READY = Changes(ready=True)
+
+
+@pytest.fixture
+def long_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However short a sending is, its channel then rests for the whole interval."""
+    monkeypatch.setattr(notifying, "RESTS", 1e9)
+
+
+@pytest.mark.usefixtures("long_rests")
 def test_the_first_goes_with_its_statement_the_next_are_gathered() -> None:
     async def run() -> None:
         sent = Sent()
-        first, *others = (sent.notifier.take(Changes(ready=True)) for _ in range(100))
-        assert [message.channel for message in first] == [CHANNELS[Topic.READY]]
-        assert others == [[]] * 99
+        with sent.notifier.carried(READY) as first:
+            assert [message.channel for message in first] == [CHANNELS[Topic.READY]]
+        for _ in range(100):
+            with sent.notifier.carried(READY) as other:
+                assert other == []
         assert sent.batches == []
         await until(lambda: len(sent.batches) == 1)
         await asyncio.sleep(2 * INTERVAL)
         assert [len(batch) for batch in sent.batches] == [1]
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("long_rests")
+def test_what_a_statement_does_not_carry_goes_out_after_its_commit() -> None:
+    """promise:G4: a hint that comes before its commit finds nothing, and none would follow."""
+
+    async def run() -> None:
+        sent = Sent()
+        with sent.notifier.carried(READY):
+            pass
+        with sent.notifier.carried(READY) as carried:
+            assert carried == []
+            await asyncio.sleep(2 * INTERVAL)
+            assert sent.batches == []
+        await until(lambda: len(sent.batches) == 1)
+        await sent.notifier.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("long_rests")
+def test_a_statement_that_may_have_been_done_is_announced() -> None:
+    async def run() -> None:
+        sent = Sent()
+        with sent.notifier.carried(READY):
+            pass
+        with pytest.raises(BackendUnavailable), sent.notifier.carried(READY):
+            raise BackendUnavailable("no reply")
+        await until(lambda: len(sent.batches) == 1)
+        await sent.notifier.close()
 
     asyncio.run(run())
 
@@ -272,10 +316,10 @@ def test_who_sends_one_after_the_other_is_not_held_up(monkeypatch: pytest.Monkey
         sent = Sent()
         clock = asyncio.get_running_loop().time
         for _ in range(20):
-            changes, began = Changes(ready=True), clock()
-            assert len(sent.notifier.take(changes)) == 1
-            await asyncio.sleep(0.0001)
-            sent.notifier.sent(changes)
+            began = clock()
+            with sent.notifier.carried(READY) as carried:
+                assert len(carried) == 1
+                await asyncio.sleep(0.0001)
             await asyncio.sleep(RESTS * (clock() - began))
         assert sent.batches == []
 
@@ -286,11 +330,11 @@ def test_who_sends_one_after_the_other_is_not_held_up(monkeypatch: pytest.Monkey
 def test_a_slow_sending_is_followed_by_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         sent = Sent()
-        changes = Changes(ready=True)
-        assert len(sent.notifier.take(changes)) == 1
-        await asyncio.sleep(0.001)
-        sent.notifier.sent(changes)
-        assert sent.notifier.take(Changes(ready=True)) == []
+        with sent.notifier.carried(READY) as carried:
+            assert len(carried) == 1
+            await asyncio.sleep(0.001)
+        with sent.notifier.carried(READY) as carried:
+            assert carried == []
         await sent.notifier.close()
 
     monkeypatch.setattr(notifying, "INTERVAL", 30.0)
@@ -301,16 +345,15 @@ def test_a_slow_sending_is_followed_by_a_rest(monkeypatch: pytest.MonkeyPatch) -
 def test_what_waits_goes_out_when_the_rest_turns_out_short(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The hint of another statement's changes says nothing about how long the sending took."""
+    """What does not carry its hint says nothing about how long a sending takes."""
 
     async def run() -> None:
         sent = Sent()
-        changes, others = Changes(ready=True), Changes(ready=True)
-        sent.notifier.take(changes)
-        assert sent.notifier.take(others) == []
-        sent.notifier.sent(others)
-        assert sent.notifier.take(Changes(ready=True)) == []
-        sent.notifier.sent(changes)
+        with sent.notifier.carried(READY):
+            with sent.notifier.carried(READY) as other:
+                assert other == []
+            await asyncio.sleep(0)
+            assert sent.batches == []
         await until(lambda: len(sent.batches) == 1)
         await sent.notifier.close()
 
@@ -321,20 +364,34 @@ def test_what_waits_goes_out_when_the_rest_turns_out_short(
 def test_topics_do_not_wait_for_each_other() -> None:
     async def run() -> None:
         sent = Sent()
-        sent.notifier.take(Changes(ready=True))
-        [message] = sent.notifier.take(Changes(done=frozenset([new_id()])))
-        assert message.channel == CHANNELS[Topic.DONE]
+        with sent.notifier.carried(READY):
+            pass
+        with sent.notifier.carried(Changes(done=frozenset([new_id()]))) as [message]:
+            assert message.channel == CHANNELS[Topic.DONE]
         await sent.notifier.close()
 
     asyncio.run(run())
 
 
+def test_nothing_goes_out_after_the_close() -> None:
+    async def run() -> None:
+        sent = Sent()
+        with sent.notifier.carried(READY), sent.notifier.carried(READY):
+            await sent.notifier.close()
+        await asyncio.sleep(2 * INTERVAL)
+        assert sent.batches == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("long_rests")
 def test_gathered_ids_are_all_sent_at_close() -> None:
     async def run() -> None:
         sent = Sent()
         ids = [new_id() for _ in range(500)]
         for id in ids:
-            sent.notifier.take(Changes(done=frozenset([id])))
+            with sent.notifier.carried(Changes(done=frozenset([id]))):
+                pass
         await sent.notifier.close()
         [batch] = sent.batches
         named = [hint(Topic.DONE, each.payload, "") for each in batch]

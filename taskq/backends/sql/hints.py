@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from taskq.backends import Hint, Topic
 from taskq.backends.changes import Changes
@@ -47,14 +48,9 @@ class Hints:
             tell=lambda hint: tell(self._watches, [hint]),
         )
 
-    def take(self, changes: Changes) -> Sequence[Message]:
-        """What the statement that is about to make these changes must send itself."""
-        return self._notifier.take(changes) if self._notifier else ()
-
-    def sent(self, changes: Changes) -> None:
-        """The statement is done that carried what was taken for these very changes."""
-        if self._notifier:
-            self._notifier.sent(changes)
+    def carried(self, changes: Changes) -> AbstractContextManager[Sequence[Message]]:
+        """Around the statement that makes these changes; gives what it must send itself."""
+        return nullcontext(()) if self._notifier is None else self._notifier.carried(changes)
 
     def post(self, changes: Changes) -> None:
         """Send to others what has changed."""
@@ -63,7 +59,6 @@ class Hints:
 
     def tell(self, changes: Changes) -> None:
         """Tell the watches here what has changed, after the commit."""
-        self.sent(changes)
         tell(self._watches, changes.hints())
 
     async def watch(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
 
@@ -24,8 +25,8 @@ class Notifier:
 
     All commits that notify wait for each other. So a channel rests after each sending for several
     times as long as that took: callers who wait for one result after the other are never held up,
-    and where many processes send, each does so less often. Until it is known how long it took, and
-    where nobody says so (``sent``), the channel rests for ``INTERVAL``.
+    and where many processes send, each does so less often. Until it is known how long it took, the
+    channel rests for ``INTERVAL``.
 
     ``send`` sends messages in a transaction of its own; its BackendErrors are dropped, since a hint
     may be lost. On one event loop.
@@ -42,30 +43,31 @@ class Notifier:
         self._send = send
         self._waiting: dict[Topic, set[UUID]] = {}
         self._free_at: dict[Topic, float] = {}
-        self._carriers: dict[Topic, tuple[Changes, float]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
+        self._closed = False
 
-    def take(self, changes: Changes) -> list[Message]:
-        """Of what is about to change, what the statement itself must send; the rest comes later."""
-        taken: list[Message] = []
-        now = asyncio.get_running_loop().time()
-        for hint in changes.hints():
-            if self._free_at.get(hint.topic, 0.0) <= now:
-                self._free_at[hint.topic] = now + INTERVAL
-                self._carriers[hint.topic] = (changes, now)
-                taken += messages(self._channels[hint.topic], self._token, hint.ids or ())
-            else:
-                self._add(hint.topic, hint.ids or frozenset())
-        return taken
+    @contextmanager
+    def carried(self, changes: Changes) -> Generator[list[Message]]:
+        """Around the statement that makes these changes; gives what it must send itself.
 
-    def sent(self, changes: Changes) -> None:
-        """What was taken for these very changes has been sent: its statement is done."""
-        now = asyncio.get_running_loop().time()
-        for topic, (carried, began) in [*self._carriers.items()]:
-            if carried is changes:
-                del self._carriers[topic]
-                self._rest(topic, now - began)
+        The rest is sent after it, since before its commit nobody finds what is announced; also when
+        it failed, since it may have been done, and a needless hint is harmless.
+        """
+        began = asyncio.get_running_loop().time()
+        hints = [*changes.hints()]
+        taken = [hint for hint in hints if self._free_at.get(hint.topic, 0.0) <= began]
+        for hint in taken:
+            self._free_at[hint.topic] = began + INTERVAL
+        try:
+            yield [message for hint in taken for message in self._messages(hint.topic, hint.ids)]
+            took = asyncio.get_running_loop().time() - began
+            for hint in taken:
+                self._rest(hint.topic, took)
+        finally:
+            for hint in hints:
+                if hint not in taken:
+                    self._add(hint.topic, hint.ids or frozenset())
 
     def post(self, changes: Changes) -> None:
         """Send what has changed, soon."""
@@ -73,7 +75,8 @@ class Notifier:
             self._add(hint.topic, hint.ids or frozenset())
 
     async def close(self) -> None:
-        """Send what is still waiting."""
+        """Send what is still waiting, and nothing more."""
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -82,7 +85,12 @@ class Notifier:
         if self._waiting:
             await self._flush()
 
+    def _messages(self, topic: Topic, ids: Collection[UUID] | None) -> list[Message]:
+        return messages(self._channels[topic], self._token, ids or ())
+
     def _add(self, topic: Topic, ids: frozenset[UUID]) -> None:
+        if self._closed:
+            return
         self._waiting.setdefault(topic, set()).update(ids)
         self._start_by(self._free_at.get(topic, 0.0))
 
@@ -117,7 +125,7 @@ class Notifier:
         sent: list[Message] = []
         for topic, ids in waiting.items():
             self._free_at[topic] = began + INTERVAL
-            sent += messages(self._channels[topic], self._token, ids)
+            sent += self._messages(topic, ids)
         try:
             await self._send(sent)
         except BackendError:

@@ -141,12 +141,9 @@ class PostgresBackend(Steering):
         if not activities:
             return []
         changes = Changes(ready=True)
-        with self._mapped():
+        with self._mapped(), self._hints.carried(changes) as hints:
             receipts = await postgres_writer.submit(
-                self._callers,
-                activities,
-                self._hints.take(changes),
-                lock_timeout=self._patience,
+                self._callers, activities, hints, lock_timeout=self._patience
             )
         self._hints.tell(changes)
         return receipts
@@ -161,11 +158,8 @@ class PostgresBackend(Steering):
         if not transitions:
             return []
         expected = postgres_writer.expected(transitions)
-        with self._mapped():
-            settlements = await postgres_writer.settle(
-                self._engine, transitions, self._hints.take(expected)
-            )
-        self._hints.sent(expected)
+        with self._mapped(), self._hints.carried(expected) as hints:
+            settlements = await postgres_writer.settle(self._engine, transitions, hints)
         changes = postgres_writer.applied(transitions, settlements)
         self._hints.post(Changes(done=changes.done - expected.done))
         self._hints.tell(changes)
