@@ -37,8 +37,11 @@ SCALES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 @click.option("--quick", "scale", flag_value="quick", help="Fewer and smaller runs: 3 minutes.")
 @click.option("--tiny", "scale", flag_value="tiny", hidden=True)
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write all of it there.")
+@click.option("--markdown", is_flag=True, help="Print the table for a page.")
 @click.option("--url", help="A server where databases may be made, instead of a private one.")
-def main(names: tuple[str, ...], scale: str | None, file: Path | None, url: str | None) -> None:
+def main(
+    names: tuple[str, ...], scale: str | None, file: Path | None, markdown: bool, url: str | None
+) -> None:
     """Measure taskq on PostgreSQL beside the floors, in alternating runs.
 
     NAMEs: drain, enqueue, delay, pickup, roundtrip, snapshot, big, types, plans, local, footprint.
@@ -57,7 +60,10 @@ def main(names: tuple[str, ...], scale: str | None, file: Path | None, url: str 
     except NoServer as error:
         raise click.ClickException(str(error)) from None
     console.print()
-    console.print(report.table(rows))
+    if markdown:
+        click.echo(report.markdown(rows))
+    else:
+        console.print(report.table(rows))
     if file is not None:
         file.write_bytes(report.document(rows, chosen, server))
     if any(row.scenario == "plans" and not row.met for row in rows):

@@ -112,7 +112,7 @@ async def _claim_times(url: str, names: tuple[str, ...], limit: int, count: int)
 
 
 def _claims(scenario: str, what: str, times: list[float]) -> Row:
-    third = max(1, len(times) // 5)
-    parts = [times[start : start + third] for start in range(0, len(times), third)]
+    size = max(1, len(times) // 5)
+    parts = [times[start : start + size] for start in range(0, len(times), size)]
     values = tuple(median(part) for part in parts)
     return Row(scenario=scenario, what=what, unit="ms", values=values, target=CLAIM)

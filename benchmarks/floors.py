@@ -16,10 +16,10 @@ from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import rows
 from taskq.backends.sql.prepared import prepared
 from taskq.backends.sql.statements import Place, claim_shape, place_values
+from taskq.engine.dispatcher import MOST
+from taskq.engine.settling import BATCH
 from taskq.model import Activity
 
-BATCH = 500
-"""Activities in a claim and in a settle: as many as a worker that keeps up takes."""
 _PLACE = [Place(QUEUE, NOOP)]
 _CLAIM = prepared(statements.claim(claim_shape(_PLACE)), None)
 _SETTLE = prepared(statements.settle(), None)
@@ -42,14 +42,16 @@ async def connect(url: str) -> Any:
 
 
 def drained(url: str) -> float:
-    """Claim and settle all that is ready, batch by batch; activities per second."""
+    """Claim and settle all that is ready, in batches as large as the engine's; activities per
+    second."""
 
     async def run() -> float:
         connection = await connect(url)
         holder = uuid4()
         count, began = 0, time.perf_counter()
-        while found := await claimed(connection, holder, BATCH):
-            await settled(connection, holder, found)
+        while found := await claimed(connection, holder, MOST):
+            for start in range(0, len(found), BATCH):
+                await settled(connection, holder, found[start : start + BATCH])
             count += len(found)
         seconds = time.perf_counter() - began
         await connection.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
+from typing import assert_never
 
 import msgspec
 from rich.table import Table
@@ -80,3 +81,5 @@ def _wanted(target: Target | None, unit: str) -> str:
             return f"≤ {limit:g} {unit}".strip()
         case None:
             return ""
+        case _:
+            assert_never(target)

@@ -40,6 +40,17 @@ def test_a_run_prints_a_table_and_writes_all_of_it_as_json(
     assert len(drain["floors"]) == TINY.rounds
 
 
+def test_every_other_scenario_runs(postgres_server: str) -> None:
+    names = [name for name in command.SCENARIOS if name not in ("drain", "plans")]
+
+    done = CliRunner().invoke(
+        command.main, ["--tiny", "--markdown", "--url", postgres_server, *names]
+    )
+
+    assert done.exit_code == 0, done.output
+    assert all(f"\n| {name} | " in done.output for name in names)
+
+
 def test_a_plan_that_reads_too_much_fails_the_run(
     postgres_server: str, monkeypatch: MonkeyPatch
 ) -> None:
