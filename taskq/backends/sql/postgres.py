@@ -35,6 +35,7 @@ from taskq.backends.sql import (
 from taskq.backends.sql.address import address_of
 from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.channels import TOKEN, Message
+from taskq.backends.sql.common import CommonStore
 from taskq.backends.sql.connections import Connections
 from taskq.backends.sql.driver import Records
 from taskq.backends.sql.facade import Facade
@@ -44,7 +45,6 @@ from taskq.backends.sql.postgres_examination import judged
 from taskq.backends.sql.postgres_facts import facts
 from taskq.backends.sql.postgres_failures import mapped
 from taskq.backends.sql.postgres_schema import look
-from taskq.backends.sql.steering import Steering
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 
@@ -56,7 +56,7 @@ never keep a lease from being renewed (bug:B162)."""
 ENGINE = 4
 
 
-class PostgresBackend(Steering):
+class PostgresBackend(CommonStore):
     """``taskq.backends.Store`` in a PostgreSQL database, shared by any number of hosts.
 
     ``url`` is ``postgresql://…``, see ``address_of``; ``schema`` where the tables are, None for the
@@ -234,6 +234,8 @@ class PostgresBackend(Steering):
         """See ``Transactional.aenlist``."""
         enlist = partial(self._place.enlist, activities=activities, notify=transaction.notify)
         return await on_connection(transaction, enlist)
+
+    # -- Examinable --
 
     async def examine(self, now: Callable[[], datetime]) -> Sequence[Finding]:
         """See ``Examinable.examine``."""

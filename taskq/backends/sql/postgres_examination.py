@@ -15,6 +15,7 @@ from taskq.backends.sql.postgres_facts import (
     Table,
     settings,
 )
+from taskq.backends.sql.postgres_schema import quoted
 from taskq.backends.sql.tables import metadata
 from taskq.migrations import VERSION_TABLE
 
@@ -115,7 +116,7 @@ def _rights(role: str, tables: tuple[Table, ...]) -> Iterator[Finding]:
     for table in lacking:
         rights = ", ".join(table.lacking)
         message = f"{role} lacks {rights} on {table.shown}"
-        advice = f'GRANT {rights} ON {table.shown} TO "{role}"'
+        advice = f"GRANT {rights} ON {table.shown} TO {quoted(role)}"
         yield Finding(Level.FAIL, "rights", message, advice)
     if not lacking:
         yield Finding(Level.OK, "rights", f"{role} may read and write every table")

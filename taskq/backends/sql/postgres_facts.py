@@ -7,7 +7,8 @@ server's also behind a pooler that lends sessions for a transaction.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime
 from statistics import median
 from typing import Final
@@ -138,8 +139,7 @@ async def facts(
 ) -> Facts:
     """Look at the database. Raises ``driver.BROKEN``."""
     unnamed = msgspec.structs.replace(address, prepared=False)
-    raw = await connect(unnamed)
-    try:
+    async with _connected(unnamed) as raw:
         [server] = await _asked(raw, _SERVER)
         skew, trip = await _clock(raw, now)
         return Facts(
@@ -151,6 +151,13 @@ async def facts(
             pooler=await _pooler(raw, unnamed) if await pooled(raw) else None,
             hears=await hears(raw, unnamed) if listen and not server["standby"] else None,
         )
+
+
+@asynccontextmanager
+async def _connected(address: Address) -> AsyncGenerator[Raw]:
+    raw = await connect(address)
+    try:
+        yield raw
     finally:
         await part(raw)
 
@@ -195,15 +202,12 @@ async def _clock(raw: Raw, now: Callable[[], datetime]) -> tuple[float, float]:
 
 async def _pooler(raw: Raw, address: Address) -> Pooler:
     """Whether two clients meet in one session, or one client in two."""
-    other = await connect(address)
-    try:
-        ours = [0] * ROUNDS
-        theirs = [0] * ROUNDS
+    ours = [0] * ROUNDS
+    theirs = [0] * ROUNDS
+    async with _connected(address) as other:
         for number in range(ROUNDS):
             ours[number] = await _process(raw)
             theirs[number] = await _process(other)
-    finally:
-        await part(other)
     lends = not {*ours}.isdisjoint(theirs) or len({*ours}) > 1 or len({*theirs}) > 1
     return Pooler(lends, not lends or await _names(address))
 
@@ -215,23 +219,20 @@ async def _process(raw: Raw) -> int:
 
 async def _names(address: Address) -> bool:
     """Whether a statement's name is known in another session than that where it was prepared."""
-    raw = await connect(msgspec.structs.replace(address, prepared=True))
-    other = await connect(address)
-    try:
-        await _process(raw)
-        async with other.transaction(isolation="read_committed"):
-            await other.fetch("SELECT 1")  # takes the session that was lent last
-            await asyncio.wait_for(_process(raw), PATIENCE)
-    except TimeoutError:
-        return False
-    except PostgresError as error:
-        if sqlstate(error) not in POOLER:
-            raise
-        return False
-    finally:
-        for connection in (raw, other):
-            await part(connection)
-    return True
+    named = msgspec.structs.replace(address, prepared=True)
+    async with _connected(named) as raw, _connected(address) as other:
+        try:
+            await _process(raw)
+            async with other.transaction(isolation="read_committed"):
+                await other.fetch("SELECT 1")  # takes the session that was lent last
+                await asyncio.wait_for(_process(raw), PATIENCE)
+        except TimeoutError:
+            return False
+        except PostgresError as error:
+            if sqlstate(error) not in POOLER:
+                raise
+            return False
+        return True
 
 
 def settings(name: str) -> Mapping[str, str]:

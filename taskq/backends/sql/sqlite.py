@@ -27,11 +27,11 @@ from taskq.backends.changes import Changes
 from taskq.backends.sql import reader, writer
 from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.chunks import CHUNK
+from taskq.backends.sql.common import CommonStore
 from taskq.backends.sql.connect import Mode, make_engine, transaction
 from taskq.backends.sql.failures import mapped
 from taskq.backends.sql.schema import set_up
 from taskq.backends.sql.sqlite_enlisting import enlist
-from taskq.backends.sql.steering import Steering
 from taskq.backends.sql.watching import Watches, data_version
 from taskq.bridge.lane import Lane
 from taskq.clock import Clock, SystemClock
@@ -42,7 +42,7 @@ from taskq.model import Activity, Attempt, Ended, Lease, Receipt
 T = TypeVar("T")
 
 
-class SQLiteBackend(Steering):
+class SQLiteBackend(CommonStore):
     """``taskq.backends.Store`` in the SQLite file at ``path``, shared by any number of processes.
 
     The file is created and its tables are set up by ``open``. ``clock`` is the only time (one

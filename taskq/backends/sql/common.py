@@ -1,4 +1,4 @@
-"""What readers and operators ask of an SQL store, over the two doors that each store has."""
+"""What both SQL stores do alike: for readers and operators, and what is not in a hurry."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from taskq.snapshot import (
 T = TypeVar("T")
 
 
-class Steering(ABC):
-    """``Inspector`` and ``Operator``, and those methods of ``Backend`` that are not in a hurry."""
+class CommonStore(ABC):
+    """``Inspector``, ``Operator`` and some of ``Backend``, over the two doors that each has."""
 
     @abstractmethod
     async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
