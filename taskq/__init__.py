@@ -25,6 +25,7 @@ from taskq.errors import (
     SerializationError,
     Snooze,
     TaskQError,
+    Unstorable,
 )
 from taskq.events import Listener
 from taskq.future import ActivityFuture
@@ -81,6 +82,7 @@ __all__ = (
     "BackendError",
     "BackendUnavailable",
     "SchemaError",
+    "Unstorable",
     "EnqueueTimeout",
     "IdempotencyConflict",
     "DepthExceeded",

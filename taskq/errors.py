@@ -6,6 +6,7 @@
     ├── BackendError
     │   ├── BackendUnavailable      the store cannot be reached or is busy; trying again may help
     │   ├── SchemaError             the store's tables are missing, too old or too new
+    │   ├── Unstorable              the store refuses a value; trying again will not help
     │   └── EnqueueTimeout          a call was not stored within its deadline (also a TimeoutError)
     ├── IdempotencyConflict         the key is taken, or taken with other arguments
     ├── DepthExceeded               too many generations of children
@@ -67,6 +68,12 @@ class BackendUnavailable(BackendError):
 
 class SchemaError(BackendError):
     """The store's tables are missing, older or newer than this version of taskq needs."""
+
+    retryable = False
+
+
+class Unstorable(BackendError):
+    """The store cannot keep a value that it was given, and never will; nothing was stored."""
 
     retryable = False
 

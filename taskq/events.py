@@ -196,6 +196,13 @@ class BackgroundError(WorkerEvent, frozen=True, kw_only=True):
     error: BaseException
 
 
+class BackgroundRecovered(WorkerEvent, frozen=True, kw_only=True):
+    """A background loop makes progress again, ``seconds`` after its first error."""
+
+    loop: str
+    seconds: float
+
+
 class Listener(Protocol):
     """Sees events; metrics, logging and tracing are listeners."""
 

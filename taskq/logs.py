@@ -14,11 +14,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from taskq import events
+from taskq.clock import Clock, SystemClock
 from taskq.context import current_or_none
 from taskq.errors import BackendUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from uuid import UUID
 
     from taskq.events import Event, Listener
     from taskq.model import Attempt
@@ -29,17 +31,42 @@ FIELDS = ("activity", "type", "queue", "attempt", "worker")
 """What a line says about the activity it concerns, in this order."""
 
 
+REMINDER = 30.0
+"""Seconds after which a background loop that still fails in the same way is named again."""
+
+
 class LoggingListener:
     """Writes a line for each event that a person may want to see: starts and ends at INFO, retries
     and refused outcomes at WARNING, failures, dead letters and background errors at ERROR, the rest
-    at DEBUG. Each line carries ``FIELDS`` as attributes of the record."""
+    at DEBUG. Each line carries ``FIELDS`` as attributes of the record.
+
+    A loop that fails again and again in the same way is an ERROR at first and every ``REMINDER``
+    seconds, and a line of its own at DEBUG each time; when it goes on, that is said at INFO.
+    ``clock`` counts those seconds.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._said: dict[tuple[UUID, str], tuple[type[BaseException], float]] = {}
 
     def on_event(self, event: Event) -> None:
         """Write the event's line."""
         level, message = _line(event)
+        if isinstance(event, events.BackgroundError) and self._just_said(event):
+            level = logging.DEBUG
+        elif isinstance(event, events.BackgroundRecovered):
+            self._said.pop((event.worker, event.loop), None)
         if not message or not logger.isEnabledFor(level):
             return
         logger.log(level, message, extra=_extra(event), exc_info=_raised(event))
+
+    def _just_said(self, event: events.BackgroundError) -> bool:
+        now, failure = self._clock.monotonic(), type(event.error)
+        before, at = self._said.get((event.worker, event.loop), (None, 0.0))
+        if before is failure and now - at < REMINDER:
+            return True
+        self._said[event.worker, event.loop] = failure, now
+        return False
 
 
 def _raised(event: Event) -> BaseException | None:
@@ -77,6 +104,8 @@ def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
             return logging.INFO, "stopped"
         case events.BackgroundError():
             return logging.ERROR, f"{event.loop} failed and goes on: {event.error}"
+        case events.BackgroundRecovered():
+            return logging.INFO, f"{event.loop} works again, after {event.seconds:.3g} s"
         case events.Claimed() | events.Promoted() | events.Swept() if event.count == 0:
             return logging.DEBUG, ""
         case events.Claimed() | events.Promoted() | events.Swept():

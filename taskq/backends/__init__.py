@@ -6,8 +6,9 @@ code: every method runs on one event loop, the storage loop, in a thread of its 
 where the caller is. Every method is safe to repeat: ids are chosen by callers and claims are
 numbered, so a call whose reply was lost can simply be made again.
 
-Errors: ``BackendUnavailable`` when trying again may help, ``SchemaError`` when it will not, another
-``BackendError`` for the rest; never a driver's own class, never with a password in the message.
+Errors: ``BackendUnavailable`` when trying again may help, ``SchemaError`` when the tables are
+wrong, ``Unstorable`` when a value is, another ``BackendError`` for the rest; never a driver's own
+class, never with a password in the message.
 ``taskq.testing.conformance`` holds the tests that a backend must pass.
 """
 
@@ -159,7 +160,7 @@ class Backend(Protocol):
         ``max_crashes`` is 1, since the next crash would be the last. An id that is there already is
         left as it is and counts as created (a repeated call). Keys follow
         ``taskq.idempotency.resolve``; the same key twice in a batch is folded in order. Raises
-        IdempotencyConflict, BackendUnavailable, BackendError when something in the batch cannot be
+        IdempotencyConflict, BackendUnavailable, Unstorable when something in the batch never can be
         stored; nothing is stored then.
         """
         ...
@@ -186,7 +187,7 @@ class Backend(Protocol):
         ``only_if_expired`` clears it (so that the lost worker's own outcome is LOST). A lease that
         has ended but that nobody took back still holds. Result and error become the transition's,
         also where it has none; ``if_cancel_requested`` puts ``lifecycle.cancelled_error`` instead.
-        An event row is written for ``note``. Raises BackendError when the batch cannot be stored
+        An event row is written for ``note``. Raises Unstorable when the batch never can be stored
         (text with a lone surrogate or NUL, for example): nothing is applied then.
         """
         ...

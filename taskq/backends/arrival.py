@@ -5,21 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from taskq.backends.instants import FIRST, LAST, later
-from taskq.errors import BackendError
+from taskq.errors import Unstorable
 from taskq.model import Activity, Status
 
 
 def ready_at(activity: Activity[object], now: datetime) -> datetime:
     """``run_at``, else ``now`` + ``delay``, else ``now``.
 
-    Raises BackendError for a ``run_at`` that cannot be stored; a delay ends at LAST.
+    Raises Unstorable for a ``run_at`` that cannot be stored; a delay ends at LAST.
     """
     at = activity.run_at
     if at is None:
         return now if activity.delay is None else later(now, activity.delay)
     if not FIRST <= at <= LAST:
         years = f"{FIRST.year} to {LAST.year}"
-        raise BackendError(f"activity {activity.id}: run_at {at} is not in the years {years}")
+        raise Unstorable(f"activity {activity.id}: run_at {at} is not in the years {years}")
     return at.astimezone(UTC)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from taskq.errors import BackendError
+from taskq.errors import Unstorable
 from taskq.model import Activity
 
 
 def check_activity(activity: Activity[object]) -> None:
-    """Raise BackendError where a text of the activity cannot be stored."""
+    """Raise Unstorable where a text of the activity cannot be stored."""
     check_storable(
         activity.id,
         activity.payload,
@@ -22,13 +22,13 @@ def check_activity(activity: Activity[object]) -> None:
 
 
 def check_storable(id: UUID, *texts: str | None) -> None:
-    """Raise BackendError where one of the texts holds NUL or a lone surrogate.
+    """Raise Unstorable where one of the texts holds NUL or a lone surrogate.
 
     Codecs refuse such values before (design 7.6); this is for what came another way.
     """
     for text in texts:
         if text is not None and not _storable(text):
-            raise BackendError(f"activity {id}: text with NUL or a lone surrogate cannot be stored")
+            raise Unstorable(f"activity {id}: text with NUL or a lone surrogate cannot be stored")
 
 
 def _storable(text: str) -> bool:

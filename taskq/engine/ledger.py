@@ -19,7 +19,7 @@ from taskq.engine.record import count_of, event_of
 from taskq.engine.rollup import Rollup
 from taskq.engine.settling import BATCH, settle
 from taskq.engine.supervisor import IDLE
-from taskq.errors import BackendError
+from taskq.errors import BackendError, Unstorable
 from taskq.events import OutcomesCaughtUp, OutcomesDelayed
 from taskq.hooks import with_hooks
 from taskq.lifecycle import Outcome, Settlement, Transition, Verdict, decide
@@ -113,6 +113,7 @@ class Ledger:
             for _ in batch:
                 self._entries.popleft()
             self._conclude(batch, answers)
+            self._keep(batch, answers, began)
         self._progress()
         if not self.full:
             self._room.set()
@@ -138,11 +139,11 @@ class Ledger:
         """All bookkeeping first, then the events."""
         settled: list[tuple[Entry, Settlement]] = []
         for entry, answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Exception):
-                self._refused(entry, answer)
-            else:
+            if isinstance(answer, Settlement):
                 self._holdings.release(entry.held)
                 settled.append((entry, answer))
+            elif isinstance(answer, Unstorable):
+                self._refused(entry, answer)
         self._rollup.add(
             self._clock.now(),
             [
@@ -169,7 +170,27 @@ class Ledger:
                     recording=recording,
                 )
             )
-        self._catch_up(batch)
+        self._catch_up([entry for entry, _ in settled])
+
+    def _keep(
+        self, batch: Sequence[Entry], answers: Sequence[Settlement | Exception], began: float
+    ) -> None:
+        """What failed for another reason than its value may be stored yet: that says nothing about
+        the outcome. It is tried again while its lease lasts; raises that reason."""
+        failed = [
+            (entry, answer)
+            for entry, answer in zip(batch, answers, strict=True)
+            if not isinstance(answer, (Settlement, Unstorable))
+        ]
+        if not failed:
+            return
+        entries = [entry for entry, _ in failed]
+        self._entries.extend(entries)
+        self._delay(entries)
+        self._give_time(entries, began)
+        self._let_go(began)
+        _, reason = failed[0]
+        raise BackendError(f"{len(failed)} outcomes could not be stored yet: {reason}") from reason
 
     def _refused(self, entry: Entry, error: Exception) -> None:
         """The store will never take this one; its neighbours are kept."""

@@ -13,10 +13,11 @@ BATCH = 500
 
 
 async def settle(ground: Ground, transitions: Sequence[Transition]) -> list[Settlement | Exception]:
-    """Apply transitions; answers one to one: a settlement, or why the store refuses that one.
+    """Apply transitions; answers one to one: a settlement, or why there is none for that one.
 
-    A batch that is refused is halved until the culprit stands alone. Raises BackendUnavailable and
-    SchemaError, which concern all of them: then call again, as a repeated transition does no harm.
+    A batch that fails is halved until the culprit stands alone: Unstorable is the last word on it,
+    any other error is not. Raises BackendUnavailable and SchemaError, which concern all of them:
+    then call again, as a repeated transition does no harm.
     """
     if not transitions:
         return []

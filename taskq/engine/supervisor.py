@@ -10,7 +10,7 @@ import anyio
 from taskq.clock import Clock
 from taskq.engine.backoff import LAST, Backoff
 from taskq.engine.report import ErrorLog
-from taskq.events import BackgroundError, Event
+from taskq.events import BackgroundError, BackgroundRecovered, Event
 
 IDLE = 5.0
 """Seconds after which a loop that has nothing to do shows that it is alive."""
@@ -63,6 +63,7 @@ class Supervisor:
         self._patience = patience
         self._longest = min(LAST, longest)
         self._progress: dict[str, float] = {}
+        self._failing: dict[str, float] = {}
 
     async def supervise(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Run ``work`` until it returns. Whenever it raises, report that, pause, run it again.
@@ -75,7 +76,8 @@ class Supervisor:
             while True:
                 begun = self._progress[name]
                 try:
-                    return await work()
+                    await work()
+                    return self.progress(name)
                 except Exception as error:
                     self.report(name, error)
                 if self._progress[name] > begun:
@@ -86,10 +88,15 @@ class Supervisor:
 
     def progress(self, name: str) -> None:
         """A loop has done what it is for, or has found that there is nothing to do."""
-        self._progress[name] = self._clock.monotonic()
+        now = self._progress[name] = self._clock.monotonic()
+        since = self._failing.pop(name, None)
+        if since is not None:
+            recovered = BackgroundRecovered(worker=self._worker, loop=name, seconds=now - since)
+            self._emit(recovered)
 
     def report(self, name: str, error: BaseException) -> None:
         """A loop has met an error and goes on."""
+        self._failing.setdefault(name, self._clock.monotonic())
         event = BackgroundError(worker=self._worker, loop=name, error=error)
         self.errors.add(event)
         self._emit(event)

@@ -17,8 +17,10 @@ import anyio.to_thread
 import pytest
 
 from taskq import NonRetryError, TaskQ, current, events
+from taskq.errors import BackendError, BackendUnavailable
+from taskq.identifiers import new_id
 from taskq.logs import FIELDS, ContextFilter, JsonFormatter, LoggingListener, TextFormatter
-from taskq.testing import drain
+from taskq.testing import ManualClock, drain
 
 logger = logging.getLogger("shop")
 
@@ -255,3 +257,25 @@ def test_nothing_is_written_for_a_look_that_found_nothing(lines: Lines) -> None:
         listener.on_event(events.Promoted(worker=worker, count=count))
         listener.on_event(events.Swept(worker=worker, count=count))
     assert [line["message"] for line in lines.json()] == ["claimed 3", "promoted 3", "swept 3"]
+
+
+def background_error(worker: UUID, error: Exception) -> events.BackgroundError:
+    return events.BackgroundError(worker=worker, loop="keeper", error=error)
+
+
+def test_a_loop_that_fails_on_and_on_is_named_now_and_then(lines: Lines) -> None:
+    clock, worker = ManualClock(), new_id()
+    listener = LoggingListener(clock)
+    for _ in range(70):
+        listener.on_event(background_error(worker, BackendUnavailable("gone")))
+        clock.advance(1)
+    said = [line for line in lines.json() if line["level"] == "ERROR"]
+    assert len(said) == 3
+    listener.on_event(background_error(worker, BackendError("another trouble")))
+    listener.on_event(events.BackgroundRecovered(worker=worker, loop="keeper", seconds=71.0))
+    listener.on_event(background_error(worker, BackendError("another trouble")))
+    assert [line["message"] for line in lines.json() if line["level"] != "DEBUG"][3:] == [
+        "keeper failed and goes on: another trouble",
+        "keeper works again, after 71 s",
+        "keeper failed and goes on: another trouble",
+    ]

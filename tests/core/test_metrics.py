@@ -80,6 +80,7 @@ def every_event() -> Iterator[events.Event]:
     for loop in LOOPS:
         yield events.BackgroundError(worker=ID, loop=loop, error=BackendUnavailable("away"))
     yield events.BackgroundError(worker=ID, loop="slots", error=RuntimeError("a secret"))
+    yield events.BackgroundRecovered(worker=ID, loop="keeper", seconds=1.0)
 
 
 def names(event: events.Event) -> list[str]:

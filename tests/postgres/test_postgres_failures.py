@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import anyio
@@ -12,9 +12,11 @@ import asyncpg
 import pytest
 
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import PostgresBackend, connections
+from taskq.backends.sql import PostgresBackend, connections, postgres
+from taskq.backends.sql.channels import Message
+from taskq.backends.sql.postgres_failures import sqlstate
 from taskq.bridge import ResidentBridge
-from taskq.errors import BackendError, BackendUnavailable, SchemaError
+from taskq.errors import BackendError, BackendUnavailable, SchemaError, Unstorable
 from taskq.identifiers import new_id
 from taskq.lifecycle import Succeeded, Verdict, decide
 from taskq.model import Attempt
@@ -180,11 +182,63 @@ def test_a_statement_that_the_server_stops_is_unavailable(
 def test_what_cannot_be_stored_is_not_unavailable(
     backend: PostgresBackend, bridge: ResidentBridge, payload: str
 ) -> None:
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(Unstorable):
         bridge.call_sync(backend.submit, [call(payload=payload)])
 
-    assert type(caught.value) is BackendError
     bridge.call_sync(backend.submit, [call()])
+
+
+def test_a_text_too_long_for_an_index_is_not_unavailable(
+    backend: PostgresBackend, bridge: ResidentBridge
+) -> None:
+    text = "".join(chr(0x10000 + (number * 7919) % 60000) for number in range(1000))
+
+    with pytest.raises(Unstorable):
+        bridge.call_sync(backend.submit, [call(user_id=text)])
+
+
+@pytest.mark.parametrize("state", ["XX000", "F0000", "53200", "58030", "54001", "0A000", "P0001"])
+def test_what_is_not_about_a_value_is_never_called_unstorable(
+    backend: PostgresBackend, bridge: ResidentBridge, sql: Sql, state: str
+) -> None:
+    """promise:G5: only a value that never can be stored may end finished work as failed."""
+    [attempt] = claimed(backend, bridge)
+    with raising(sql, state), pytest.raises(BackendError) as caught:
+        bridge.call_sync(backend.settle, [decide(attempt, Succeeded("1"), chance=0.5)])
+
+    assert not isinstance(caught.value, Unstorable)
+    [answer] = bridge.call_sync(backend.settle, [decide(attempt, Succeeded("1"), chance=0.5)])
+    assert answer.verdict is Verdict.APPLIED
+
+
+@contextmanager
+def raising(sql: Sql, state: str) -> Iterator[None]:
+    """Whatever completes meets this error."""
+    sql(
+        "CREATE FUNCTION boom() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$BEGIN RAISE EXCEPTION 'trouble' USING ERRCODE = '{state}'; END$$",
+        "CREATE TRIGGER boom BEFORE UPDATE ON taskq_activities FOR EACH ROW"
+        " WHEN (new.status = 'completed') EXECUTE FUNCTION boom()",
+    )
+    try:
+        yield
+    finally:
+        sql("DROP FUNCTION boom CASCADE")
+
+
+def test_work_goes_on_where_there_is_no_room_for_notifications(
+    backend: PostgresBackend, bridge: ResidentBridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """design 7.8: hints may be lost. A full queue is 8 GB, so a NOTIFY that fails alike stands in:
+    a channel's name that is too long."""
+    long = [Message("x" * 100, "12345678")]
+    monkeypatch.setattr(backend._hints, "carried", lambda _: nullcontext(long))
+    monkeypatch.setattr(postgres, "notify_queue_is_full", lambda error: sqlstate(error) == "22023")
+
+    [attempt] = claimed(backend, bridge)
+    [answer] = bridge.call_sync(backend.settle, [decide(attempt, Succeeded("1"), chance=0.5)])
+
+    assert answer.verdict is Verdict.APPLIED
 
 
 def test_a_cancelled_call_leaves_the_server_at_once(
@@ -270,7 +324,7 @@ def test_the_isolation_level_of_the_role_does_not_matter(
     url = databases.fresh()
     name = url.rpartition("/")[2]
     databases.run(url, f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")
-    backend = PostgresBackend(url)
+    backend = PostgresBackend(url, lock_timeout=30.0)
     created: list[bool] = []
 
     async def submit() -> None:

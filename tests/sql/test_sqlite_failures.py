@@ -15,7 +15,7 @@ from taskq.backends import ClaimRequest
 from taskq.backends.sql import SQLiteBackend
 from taskq.backends.sql.failures import mapped
 from taskq.bridge import ResidentBridge
-from taskq.errors import BackendError, BackendUnavailable
+from taskq.errors import BackendError, BackendUnavailable, Unstorable
 from taskq.identifiers import new_id
 from taskq.lifecycle import Succeeded, decide
 from taskq.model import Status
@@ -206,8 +206,8 @@ def test_a_file_that_may_only_be_read_is_named(
         (sqlite3.SQLITE_PROTOCOL, BackendUnavailable, "could not be read or written: odd"),
         (sqlite3.SQLITE_PERM, BackendUnavailable, "no permission"),
         (sqlite3.SQLITE_CORRUPT, BackendError, "damaged"),
-        (sqlite3.SQLITE_CONSTRAINT, BackendError, "taskq.db: odd"),
-        (sqlite3.SQLITE_TOOBIG, BackendError, "taskq.db: odd"),
+        (sqlite3.SQLITE_CONSTRAINT, Unstorable, "cannot be stored in .*taskq.db: odd"),
+        (sqlite3.SQLITE_TOOBIG, Unstorable, "cannot be stored in .*taskq.db: odd"),
         (None, BackendError, "taskq.db: odd"),
     ],
 )

@@ -26,7 +26,7 @@ class Staged(Struct, frozen=True):
 
 
 def stage(transition: Transition, now: datetime) -> Staged:
-    """Work it out. Raises BackendError where the transition or a hook of it cannot be stored."""
+    """Work it out. Raises Unstorable where the transition or a hook of it cannot be stored."""
     error = transition.error
     texts = () if error is None else (error.type, error.message, error.traceback)
     check_storable(transition.id, transition.result, *texts)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from taskq.errors import BackendError, BackendUnavailable
+from taskq.errors import BackendError, BackendUnavailable, Unstorable
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def mapped(path: str, *, lock_timeout: float) -> Generator[None]:
     except sqlite3.Error as error:
         raise _meaning(path, lock_timeout, error, str(error)) from error
     except (UnicodeError, OverflowError) as error:
-        raise BackendError(f"a value cannot be stored in {path}: {error}") from error
+        raise Unstorable(f"a value cannot be stored in {path}: {error}") from error
     except SQLAlchemyError as error:
         raise BackendError(f"{path}: {error}") from error
 
@@ -51,6 +51,8 @@ def _meaning(
             return _cannot_open(path)
         case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_NOMEM | sqlite3.SQLITE_PROTOCOL:
             return BackendUnavailable(f"{path} could not be read or written: {text}")
+        case sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_TOOBIG | sqlite3.SQLITE_MISMATCH:
+            return Unstorable(f"a value cannot be stored in {path}: {text}")
         case sqlite3.SQLITE_NOTADB:
             return BackendError(f"{path} is not an SQLite database; name another file")
         case sqlite3.SQLITE_CORRUPT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
@@ -37,13 +37,13 @@ from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.channels import TOKEN, Message
 from taskq.backends.sql.common import CommonStore
 from taskq.backends.sql.connections import Connections
-from taskq.backends.sql.driver import Records
+from taskq.backends.sql.driver import PostgresError, Records
 from taskq.backends.sql.facade import Facade
 from taskq.backends.sql.hints import Hints
 from taskq.backends.sql.postgres_enlisting import Place
 from taskq.backends.sql.postgres_examination import judged
 from taskq.backends.sql.postgres_facts import facts
-from taskq.backends.sql.postgres_failures import mapped
+from taskq.backends.sql.postgres_failures import mapped, notify_queue_is_full
 from taskq.backends.sql.postgres_schema import look
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
@@ -141,10 +141,12 @@ class PostgresBackend(CommonStore):
         if not activities:
             return []
         changes = Changes(ready=True)
-        with self._mapped(), self._hints.carried(changes) as hints:
-            receipts = await postgres_writer.submit(
+        receipts = await self._carrying(
+            changes,
+            lambda hints: postgres_writer.submit(
                 self._callers, activities, hints, lock_timeout=self._patience
-            )
+            ),
+        )
         self._hints.tell(changes)
         return receipts
 
@@ -158,8 +160,9 @@ class PostgresBackend(CommonStore):
         if not transitions:
             return []
         expected = postgres_writer.expected(transitions)
-        with self._mapped(), self._hints.carried(expected) as hints:
-            settlements = await postgres_writer.settle(self._engine, transitions, hints)
+        settlements = await self._carrying(
+            expected, lambda hints: postgres_writer.settle(self._engine, transitions, hints)
+        )
         changes = postgres_writer.applied(transitions, settlements)
         self._hints.post(Changes(done=changes.done - expected.done))
         self._hints.tell(changes)
@@ -247,6 +250,19 @@ class PostgresBackend(CommonStore):
 
     def _mapped(self) -> AbstractContextManager[None]:
         return mapped(self.location, lock_timeout=self._lock_timeout, opened=self._opened)
+
+    async def _carrying(
+        self, changes: Changes, run: Callable[[Sequence[Message]], Awaitable[T]]
+    ) -> T:
+        """Make these changes by a statement that carries hints; without them where the server has
+        no room for any: hints may be lost, work may not."""
+        with self._mapped(), self._hints.carried(changes) as hints:
+            try:
+                return await run(hints)
+            except PostgresError as error:
+                if not notify_queue_is_full(error):
+                    raise
+                return await run(())
 
     async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
         """Run ``function`` in a transaction; its hints follow the commit."""

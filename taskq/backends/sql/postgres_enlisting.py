@@ -23,11 +23,11 @@ from taskq.backends.sql.postgres_schema import quoted
 from taskq.backends.sql.postgres_submission import Rows, submit
 from taskq.backends.sql.tables import activities as table
 from taskq.errors import (
-    BackendError,
     BackendUnavailable,
     IdempotencyConflict,
     InvalidState,
     SchemaError,
+    Unstorable,
 )
 from taskq.model import Activity, Receipt
 
@@ -106,7 +106,7 @@ class Place:
             except DBAPIError as error:
                 meaning = _meaning(sqlstate(error), keys, str(error.orig))
                 if meaning is None and isinstance(error, DataError):
-                    meaning = BackendError(f"a value cannot be stored: {error.orig}")
+                    meaning = Unstorable(f"a value cannot be stored: {error.orig}")
                 if meaning is None:
                     raise
                 raise meaning from error

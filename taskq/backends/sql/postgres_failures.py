@@ -15,7 +15,7 @@ from taskq.backends.sql.driver import (
     InternalClientError,
     PostgresError,
 )
-from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError
+from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError, Unstorable
 
 MIGRATE: Final = "run `taskq migrate` for this database (TASKQ_DATABASE_URL, or --database URL)"
 
@@ -27,6 +27,9 @@ SPOILING: Final = frozenset({"25006", "57P01", "57P02", "57P03", "57P05", "25P03
 
 POOLER: Final = frozenset({"26000", "42P05"})
 """A statement's name that another session has, or this one has not."""
+
+_INDEX: Final = frozenset({"nbtutils.c", "indextuple.c"})
+"""Where the server finds that a value is too long for an index."""
 
 _TABLES: Final = frozenset({"42P01", "42703", "3F000", "42704", "42883"})
 
@@ -49,7 +52,7 @@ def mapped(location: str, *, lock_timeout: float, opened: bool = False) -> Gener
     except (InternalClientError, EOFError) as error:
         raise BackendUnavailable(f"the connection to {location} broke: {error}") from error
     except (UnicodeError, OverflowError) as error:
-        raise BackendError(f"a value cannot be stored in {location}: {error}") from error
+        raise Unstorable(f"a value cannot be stored in {location}: {error}") from error
     except SQLAlchemyError as error:
         raise BackendError(f"{location}: {error}") from error
 
@@ -73,6 +76,16 @@ def shut_out(error: BaseException) -> bool:
     return state[:2] in ("28", "3D") or state == "42501"
 
 
+def notify_queue_is_full(error: BaseException) -> bool:
+    """Whether the server has no room for a NOTIFY: somebody listens in an open transaction."""
+    return sqlstate(error) == "54000" and _source(error) == "async.c"
+
+
+def _source(error: BaseException) -> str:
+    """The file of the server where it was raised: the only sign of it in every language."""
+    return getattr(driver_error(error), "server_source_filename", None) or ""
+
+
 def spoils(error: BaseException) -> bool:
     """Whether the connection on which this happened must not be used again."""
     if isinstance(error, (DBAPIError, PostgresError)):
@@ -93,7 +106,7 @@ def _meaning(location: str, lock_timeout: float, error: BaseException) -> Backen
             f"{location}: {text}; behind a pooler add ?prepared_statement_cache_size=0 to the URL"
         )
     match state[:2]:
-        case "08" | "40" | "53" | "57" | "58":
+        case "08" | "40" | "53" | "57" | "58" | "F0" | "XX":
             return _unavailable(location, state, text)
         case "25":
             return BackendUnavailable(f"{location} cannot be written now: {text}")
@@ -102,16 +115,28 @@ def _meaning(location: str, lock_timeout: float, error: BaseException) -> Backen
                 f"database is locked: another connection holds rows of {location} longer than"
                 f" {lock_timeout:g} s; if this program has a transaction open, end it first"
             )
+        case "28" | "3D" | "42":
+            return _refused(location, state, text)
+        case "54" if notify_queue_is_full(error):
+            return BackendUnavailable(f"{location} takes no more notifications: {text}")
+        case "22" | "23":
+            return Unstorable(f"a value cannot be stored in {location}: {text}")
+        case "54" if _source(error) in _INDEX:
+            return Unstorable(f"a value cannot be stored in {location}: {text}")
+        case _ if "cached" in text:  # a migration happened meanwhile
+            return BackendUnavailable(f"{location}: {text}")
+        case _:
+            return BackendError(f"{location}: {text}")
+
+
+def _refused(location: str, state: str, text: str) -> BackendError:
+    if state == "42501":
+        return BackendError(f"{location}: {text}; grant this user the rights it needs")
+    match state[:2]:
         case "28":
             return BackendError(f"{location} refuses this user or password: {text}")
         case "3D":
             return BackendError(f"{location}: {text}; create it first (createdb)")
-        case "42" if state == "42501":
-            return BackendError(f"{location}: {text}; grant this user the rights it needs")
-        case "22" | "23":
-            return BackendError(f"a value cannot be stored in {location}: {text}")
-        case _ if "cached" in text:  # a migration happened meanwhile
-            return BackendUnavailable(f"{location}: {text}")
         case _:
             return BackendError(f"{location}: {text}")
 
@@ -130,7 +155,7 @@ def _unavailable(location: str, state: str, text: str) -> BackendUnavailable:
 
 def _without_the_server(location: str, error: BaseException, text: str) -> BackendError:
     if isinstance(error, DataError):
-        return BackendError(f"a value cannot be stored in {location}: {text}")
+        return Unstorable(f"a value cannot be stored in {location}: {text}")
     if isinstance(error, ClientConfigurationError):
         return BackendError(f"{location} cannot be connected to: {text}")
     if isinstance(error, TimeoutError):

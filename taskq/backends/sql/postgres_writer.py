@@ -35,7 +35,7 @@ from taskq.backends.sql.statements import (
     waiting_types,
 )
 from taskq.backends.timeline import transition_detail
-from taskq.errors import BackendError
+from taskq.errors import Unstorable
 from taskq.lifecycle import Settlement, Transition, Verdict, cancelled_error
 from taskq.model import Activity, Attempt, Receipt, Status
 from taskq.snapshot import Bucket
@@ -266,7 +266,7 @@ def _outcome(transition: Transition) -> tuple[object, ...]:
 
 def _storable(id: UUID, text: str | None) -> str | None:
     if text is not None and "\0" in text:
-        raise BackendError(f"activity {id}: text with NUL cannot be stored")
+        raise Unstorable(f"activity {id}: text with NUL cannot be stored")
     return text
 
 

@@ -51,7 +51,7 @@ _tags = msgspec.json.Decoder(Mapping[str, str])
 def activity_values(activity: Activity[object], now: datetime) -> dict[str, object]:
     """The values with which an activity is inserted at ``now``: scheduled, or pending if it is due.
 
-    Raises BackendError, see ``given_values``.
+    Raises Unstorable, see ``given_values``.
     """
     ready = ready_at(activity, now)
     return {
@@ -65,7 +65,7 @@ def activity_values(activity: Activity[object], now: datetime) -> dict[str, obje
 def given_values(activity: Activity[object]) -> dict[str, object]:
     """The columns that the caller gives, all but the times.
 
-    Raises BackendError for text that cannot be stored, see ``check_activity``.
+    Raises Unstorable for text that cannot be stored, see ``check_activity``.
     """
     key = activity.idempotency
     check_activity(activity)

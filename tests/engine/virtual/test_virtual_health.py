@@ -109,3 +109,18 @@ async def test_a_loop_that_fails_is_started_again_ever_less_often(world: World) 
     assert 10 <= second_minute <= 25
     assert first_minute > second_minute
     assert engine.errors.total == first_minute + second_minute
+
+
+async def test_a_loop_that_works_again_says_so_once_and_after_how_long(world: World) -> None:
+    store = world.view()
+    engine = world.engine(store)
+    async with world.running(engine):
+        await until(lambda: bool(world.seen(events.WorkerStarted)))
+        store.fail("promote", after=False, times=100_000)
+        await anyio.sleep(60)
+        assert not world.seen(events.BackgroundRecovered)
+        store.mend()
+        await anyio.sleep(60)
+    [recovered] = world.seen(events.BackgroundRecovered)
+    assert recovered.loop == "promoter"
+    assert 50 < recovered.seconds < 80

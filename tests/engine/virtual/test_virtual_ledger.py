@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import anyio
 import pytest
 
 from taskq import events
 from taskq.engine import ledger
-from taskq.errors import BackendError, SchemaError
+from taskq.errors import BackendError, SchemaError, Unstorable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import ErrorKind, Policy, Status
 from tests.engine.world import View, World, until
@@ -38,7 +39,7 @@ class Picky(View):
             if self.also and transition.error is not None:
                 text += transition.error.message
             if "bad" in text:
-                raise BackendError("the bad value is refused")
+                raise Unstorable("the bad value is refused")
         return await super().settle(transitions)
 
 
@@ -111,12 +112,42 @@ async def test_an_outcome_the_store_refuses_in_any_form_is_let_go_by_its_lease(
     assert len([error for error in engine.errors.kept() if error.loop == "ledger"]) >= 2
 
 
-async def test_any_other_exception_of_a_backend_counts_as_a_refusal(world: World) -> None:
+@pytest.mark.parametrize("error", [BackendError("a trigger raised"), KeyError("a bug")])
+async def test_an_error_that_is_not_about_the_value_says_nothing_about_the_outcome(
+    world: World, error: Exception
+) -> None:
+    """promise:G5: finished work is kept, and its neighbours are written meanwhile."""
     store = world.view()
     async with world.running(world.engine(store)):
-        store.fail("settle", after=False, error=UnicodeEncodeError("utf-8", "x", 0, 1, "no"))
-        info = await world.ended(await world.submit("echo"))
-    assert info.status is Status.FAILED
+        store.fail("settle", after=False, times=4, error=error)
+        info = await world.ended(await world.submit("echo"), within=20)
+    assert (info.status, info.claim) == (Status.COMPLETED, 1)
+
+
+class Odd(View):
+    """Cannot store the outcome of one activity, for a reason that nobody knows."""
+
+    odd: UUID | None = None
+
+    async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
+        if any(transition.id == self.odd for transition in transitions):
+            raise BackendError("a trigger raised")
+        return await super().settle(transitions)
+
+
+async def test_an_outcome_that_cannot_be_stored_holds_up_no_other(world: World) -> None:
+    """promise:G4"""
+    store = Odd(world.memory)
+    ids = [await world.submit("echo") for _ in range(40)]
+    store.odd = ids[20]
+    async with world.running(world.engine(store, concurrency=40)):
+        for id in ids:
+            if id != store.odd:
+                assert (await world.ended(id)).status is Status.COMPLETED
+        assert (await world.info(ids[20])).status is Status.PROCESSING
+        store.odd = None
+        info = await world.ended(ids[20], within=20)
+    assert (info.status, info.claim) == (Status.COMPLETED, 1)
 
 
 async def test_a_schema_error_is_nobodys_fault_and_is_waited_out(world: World) -> None:
