@@ -118,6 +118,7 @@ def test_asynchronous_commits_are_no_fault(doctor: Doctor, place: Place) -> None
 
     assert found.level == "ok"
     assert "synchronous_commit is off" in found.message
+    assert "except in your own transactions" in found.message
 
 
 def test_a_role_whose_transactions_only_read_fails(doctor: Doctor, place: Place) -> None:

@@ -61,7 +61,10 @@ def _durability(server: Server) -> Finding:
         )
         return Finding(Level.FAIL, "durable", message, "turn it on, except for tests")
     if server.synchronous_commit == "off":
-        message = "synchronous_commit is off here; taskq turns it on for what it promises to keep"
+        message = (
+            "synchronous_commit is off here; taskq turns it on for what it promises to keep, except"
+            " in your own transactions (session=, connection=)"
+        )
         return Finding(Level.OK, "durable", message)
     return Finding(Level.OK, "durable", "what is committed survives a crash")
 
