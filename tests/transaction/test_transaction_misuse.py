@@ -8,9 +8,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from sqlalchemy import create_engine
-from sqlalchemy.ext.asyncio import async_scoped_session, async_sessionmaker
+from sqlalchemy.ext.asyncio import (
+    AsyncSession,
+    async_scoped_session,
+    async_sessionmaker,
+    create_async_engine,
+)
 from sqlalchemy.orm import scoped_session, sessionmaker
 
 from taskq import ConfigurationError, InvalidState, SchemaError, Status, TaskQ
@@ -270,6 +276,21 @@ async def test_a_lock_of_another_is_waited_for_no_longer_than_the_caller_waits(
         await holder.delay(add, 1, 2)
         with pytest.raises(BackendUnavailable, match="write transaction"):
             await transaction.delay(add, 1, 2)
+
+
+@once
+@pytest.mark.parametrize("given_as", ["session", "connection"])
+def test_what_is_awaited_needs_asyncio(app: TaskQ, add: Add, given_as: str) -> None:
+    """SQLAlchemy's; a thread and what blocks are the way on trio."""
+    engine = create_async_engine("sqlite+aiosqlite://")
+    handle = AsyncSession(engine) if given_as == "session" else engine.connect()
+    given: Any = {given_as: handle}
+
+    async def call() -> None:
+        with pytest.raises(TypeError, match=r"needs asyncio.*call delay in a thread"):
+            await add.options(**given).adelay(1, 2)
+
+    anyio.run(call, backend="trio")
 
 
 def test_importing_taskq_imports_no_sqlalchemy() -> None:

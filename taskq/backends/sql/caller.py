@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar, cast
 
@@ -54,6 +55,11 @@ async def on_connection(transaction: CallerTransaction, function: Callable[[Conn
             f"{_name(transaction)} blocks: use delay, schedule or enqueue with it, or give an"
             f" {_named(_ASYNC, transaction)} here"
         )
+    if isinstance(handle, _ASYNC[transaction.given_as]) and not _on_asyncio():
+        raise TypeError(
+            f"{_name(transaction)} needs asyncio, as all of SQLAlchemy's that is awaited: give a"
+            f" {_named(_SYNC, transaction)}, and call delay in a thread (anyio.to_thread.run_sync)"
+        )
     if transaction.given_as == "session" and isinstance(handle, async_scoped_session):
         handle = cast("async_scoped_session[AsyncSession]", handle)()
     if transaction.given_as == "session" and isinstance(handle, AsyncSession):
@@ -61,6 +67,13 @@ async def on_connection(transaction: CallerTransaction, function: Callable[[Conn
     if transaction.given_as == "connection" and isinstance(handle, AsyncConnection):
         return await handle.run_sync(function)
     raise _neither(transaction)
+
+
+def _on_asyncio() -> bool:
+    try:
+        return asyncio.current_task() is not None
+    except RuntimeError:
+        return False
 
 
 def _neither(transaction: CallerTransaction) -> TypeError:
