@@ -18,11 +18,11 @@ from taskq.codec import Codec, Limits, from_json
 from taskq.engine import Engine
 from taskq.errors import ConfigurationError
 from taskq.events import Listener
-from taskq.future import ActivityFuture
+from taskq.future import ActivityFuture, Tracker
 from taskq.hooks import HOOKS
 from taskq.logs import listener_failed
 from taskq.middleware import Middleware
-from taskq.model import Activity
+from taskq.model import Activity, Receipt
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.publisher import Publisher
 from taskq.registry import (
@@ -39,7 +39,7 @@ from taskq.retry import RetryPolicy
 from taskq.settings import SettingOverrides, Settings, load, replaced
 from taskq.snapshot import Stats
 from taskq.task import AsyncTask, Definition, SyncTask, Task
-from taskq.transaction import Placed, caller_transaction
+from taskq.transaction import caller_transaction
 from taskq.worker import Worker
 
 if TYPE_CHECKING:
@@ -196,10 +196,9 @@ class TaskQ:
         if not activities:
             return []
         if transaction is None:
-            placed = Placed(self.client.submit(activities), self.client)
-        else:
-            placed = self.client.enlist(activities, transaction)
-        return _futures(placed, decoders)
+            return _futures(self.client.submit(activities), self.client, decoders)
+        enlisted = self.client.enlist(activities, transaction)
+        return _futures(enlisted.receipts, enlisted, decoders)
 
     async def aenqueue(
         self,
@@ -218,10 +217,9 @@ class TaskQ:
         if not activities:
             return []
         if transaction is None:
-            placed = Placed(await self.client.asubmit(activities), self.client)
-        else:
-            placed = await self.client.aenlist(activities, transaction)
-        return _futures(placed, decoders)
+            return _futures(await self.client.asubmit(activities), self.client, decoders)
+        enlisted = await self.client.aenlist(activities, transaction)
+        return _futures(enlisted.receipts, enlisted, decoders)
 
     def future(self, id: UUID | str) -> ActivityFuture[object]:
         """A handle on any activity; its result comes as plain JSON values."""
@@ -299,10 +297,12 @@ class TaskQ:
         return task
 
 
-def _futures(placed: Placed, decoders: Sequence[Callable[[str], R]]) -> list[ActivityFuture[R]]:
+def _futures(
+    receipts: Sequence[Receipt], tracker: Tracker, decoders: Sequence[Callable[[str], R]]
+) -> list[ActivityFuture[R]]:
     return [
-        ActivityFuture(receipt.id, placed.tracker, decode)
-        for receipt, decode in zip(placed.receipts, decoders, strict=True)
+        ActivityFuture(receipt.id, tracker, decode)
+        for receipt, decode in zip(receipts, decoders, strict=True)
     ]
 
 

@@ -33,7 +33,7 @@ from taskq.publisher import Publisher
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
 from taskq.task import Effective
-from taskq.transaction import EnlistedTracker, Placed
+from taskq.transaction import EnlistedTracker
 from taskq.watcher import Watcher
 
 T = TypeVar("T")
@@ -134,7 +134,9 @@ class StoreClient:
             receipts = await self.bridge.call(self._stored, activities, seconds, deadline=seconds)
         return self._published(activities, receipts)
 
-    def enlist(self, activities: Sequence[Activity[Any]], transaction: CallerTransaction) -> Placed:
+    def enlist(
+        self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
+    ) -> EnlistedTracker:
         """Store calls in a transaction of the caller's, here and now; blocks meanwhile."""
         store = self._transactional()
         if on_event_loop():
@@ -145,7 +147,7 @@ class StoreClient:
 
     async def aenlist(
         self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
-    ) -> Placed:
+    ) -> EnlistedTracker:
         """The same on the caller's event loop, with what is awaited."""
         store = self._transactional()
         with self._storing(activities):
@@ -240,10 +242,10 @@ class StoreClient:
             " backends for PostgreSQL and SQLite can"
         )
 
-    def _enlisted(self, activities: Sequence[Activity[Any]], enlisted: Enlisted) -> Placed:
+    def _enlisted(self, activities: Sequence[Activity[Any]], enlisted: Enlisted) -> EnlistedTracker:
         if self._publisher.listened:
             enlisted.on_commit(partial(self._publish, activities, enlisted.receipts))
-        return Placed(enlisted.receipts, EnlistedTracker(enlisted, self))
+        return EnlistedTracker(enlisted, self)
 
     def _published(
         self, activities: Sequence[Activity[Any]], receipts: list[Receipt]

@@ -20,7 +20,7 @@ from taskq.idempotency import key_hash
 from taskq.model import Activity, Hook, Idempotency, Policy, Priority, Receipt
 from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
 from taskq.retry import RetryPolicy
-from taskq.transaction import Placed
+from taskq.transaction import EnlistedTracker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,14 +56,16 @@ class Client(Tracker, Protocol):
         """The same without blocking the event loop."""
         ...
 
-    def enlist(self, activities: Sequence[Activity[Any]], transaction: CallerTransaction) -> Placed:
+    def enlist(
+        self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
+    ) -> EnlistedTracker:
         """Store calls in a transaction of the caller's. Raises TypeError, ConfigurationError,
         InvalidState, BackendError, IdempotencyConflict."""
         ...
 
     async def aenlist(
         self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
-    ) -> Placed:
+    ) -> EnlistedTracker:
         """The same with a session or connection that is awaited."""
         ...
 
@@ -143,27 +145,32 @@ class Task(Generic[P, R]):
         in that transaction: it exists if and only if that commits, and workers learn of it then.
         It runs here, in a savepoint, with that transaction's durability and patience for locks. The
         database must be the one of the app. The future raises InvalidState until the transaction is
-        over. ``notify=False`` is for two-phase transactions on PostgreSQL, which forbid NOTIFY:
-        workers then find the call by polling. Raises as above, and TypeError for an async session
-        (they are for ``adelay``), ConfigurationError for a store that cannot do this or another
-        database, InvalidState for a connection in autocommit or a transaction that has failed.
+        over. With ``notify=False``, and in a two-phase transaction, no worker is told: they find
+        the call by polling. Raises as above, and TypeError for an async session (they are for
+        ``adelay``), ConfigurationError for a store that cannot do this or another database,
+        InvalidState for a connection in autocommit or a transaction that has failed. On PostgreSQL
+        a failure to serialize is SQLAlchemy's DBAPIError with SQLSTATE 40001, to be repeated as
+        after any statement; IdempotencyConflict is only for a key that another call has.
         """
         activity = self._built(args, kwargs)
         transaction = self._call.transaction(self.name)
         if transaction is None:
             return self._future(self._client.submit([activity])[0])
-        return self._placed(self._client.enlist([activity], transaction))
+        return self._enlisted(self._client.enlist([activity], transaction))
 
     async def adelay(self, *args: P.args, **kwargs: P.kwargs) -> ActivityFuture[R]:
         """The same as ``delay`` without blocking the event loop (asyncio or trio).
 
-        It takes AsyncSession and AsyncConnection where ``delay`` takes Session and Connection.
+        It takes AsyncSession and AsyncConnection where ``delay`` takes Session and Connection;
+        TypeError for them on trio, as SQLAlchemy's need asyncio: there use ``delay`` in a thread.
+        Cancelled while it stores a call in a transaction of yours, it ends that transaction:
+        SQLAlchemy gives up the connection of a statement that was cancelled. Roll it back.
         """
         activity = self._built(args, kwargs)
         transaction = self._call.transaction(self.name)
         if transaction is None:
             return self._future((await self._client.asubmit([activity]))[0])
-        return self._placed(await self._client.aenlist([activity], transaction))
+        return self._enlisted(await self._client.aenlist([activity], transaction))
 
     def schedule(
         self, when: timedelta | float | datetime, /, *args: P.args, **kwargs: P.kwargs
@@ -209,9 +216,9 @@ class Task(Generic[P, R]):
     def _future(self, receipt: Receipt) -> ActivityFuture[R]:
         return self.future(receipt.id)
 
-    def _placed(self, placed: Placed) -> ActivityFuture[R]:
-        [receipt] = placed.receipts
-        return ActivityFuture(receipt.id, placed.tracker, self._definition.codec.decode_result)
+    def _enlisted(self, enlisted: EnlistedTracker) -> ActivityFuture[R]:
+        [receipt] = enlisted.receipts
+        return ActivityFuture(receipt.id, enlisted, self._definition.codec.decode_result)
 
     def _refuse_transaction(self, method: str) -> None:
         where = f"{self.name}.{method}()"

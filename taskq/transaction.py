@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
-from msgspec import Struct
-
 from taskq.backends import CallerTransaction, Enlisted
 from taskq.errors import InvalidState
 from taskq.future import Tracker
@@ -24,13 +22,6 @@ if TYPE_CHECKING:
     AwaitedSession: TypeAlias = AsyncSession | async_scoped_session[Any]
     AnySession: TypeAlias = SyncSession | AwaitedSession
     AnyConnection: TypeAlias = Connection | AsyncConnection
-
-
-class Placed(Struct, frozen=True):
-    """Calls that were stored: their receipts, and what their futures wait by."""
-
-    receipts: Sequence[Receipt]
-    tracker: Tracker
 
 
 def caller_transaction(
@@ -54,12 +45,18 @@ def caller_transaction(
 class EnlistedTracker:
     """Refuses to wait for, look at and cancel what no other connection can see yet.
 
-    InvalidState until the transaction is over; then as ``tracker``.
+    InvalidState until the transaction is over; then as ``tracker``. Whether a call that was found
+    is committed is not known before either.
     """
 
     def __init__(self, enlisted: Enlisted, tracker: Tracker) -> None:
         self._enlisted = enlisted
         self._tracker = tracker
+
+    @property
+    def receipts(self) -> Sequence[Receipt]:
+        """They answer the calls one to one."""
+        return self._enlisted.receipts
 
     async def wait(self, id: UUID) -> Ended | None:
         """See ``Tracker``."""
@@ -86,9 +83,14 @@ class EnlistedTracker:
         return self._over(id).cancel(id)
 
     def _over(self, id: UUID) -> Tracker:
-        if not self._enlisted.over:
+        if self._enlisted.over:
+            return self._tracker
+        if Receipt(id, True) in self.receipts:
             raise InvalidState(
                 f"activity {id}: its transaction has not committed, so that it does not exist yet"
                 " for anybody else; commit first"
             )
-        return self._tracker
+        raise InvalidState(
+            f"activity {id} was there already; whether it is committed is not known before your"
+            " transaction is over: end it first, or ask taskq.future(id)"
+        )
