@@ -309,7 +309,8 @@ class Store(Backend, Inspector, Operator, Protocol):
 
 class CallerTransaction(Struct, frozen=True, kw_only=True):
     """A transaction of the caller's. ``handle`` was given as ``session=`` or ``connection=``, which
-    ``given_as`` says. ``notify`` False: no worker is told of the commit."""
+    ``given_as`` says. ``notify`` False: no worker is told of the commit; nor where it has two
+    phases, which forbid that."""
 
     given_as: Literal["session", "connection"]
     handle: object
@@ -344,9 +345,13 @@ class Transactional(Protocol):
     before. Everything happens inside of a savepoint, so that the transaction stays usable whatever
     is raised, unless its connection broke. Otherwise as ``Backend.submit``; instants count from
     the call, not from the begin of the transaction. Where its isolation hides who holds a key:
-    IdempotencyConflict. Raises TypeError for a handle that it does not know, or that belongs to
-    the other of the two methods; ConfigurationError for another database than the store's, where
-    that can be told; InvalidState where there is no transaction, or one that has failed.
+    IdempotencyConflict. Any other failure to serialize is not mapped: the driver's own error goes
+    through, with SQLSTATE 40001, by which the caller begins the transaction again.
+
+    Raises TypeError for a handle that it does not know, that belongs to the other of the two
+    methods, or that needs another event loop; ConfigurationError for another database than the
+    store's, where that can be told; InvalidState where there is no transaction, or one that has
+    failed.
     """
 
     def enlist(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import Any
 
 import anyio
 import pytest
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from taskq import ActivityNotFound, IdempotencyConflict, OnDuplicate, Status, TaskQ, migrations
 from taskq.backends import Hint, Topic
+from taskq.backends.sql.postgres_failures import sqlstate
 from taskq.errors import BackendUnavailable
 from taskq.task import AsyncTask
 from tests.postgres_databases import Databases
@@ -22,6 +24,9 @@ Add = AsyncTask[[int, int], int]
 every = pytest.mark.parametrize("caller_kind", POSTGRES, ids=str)
 drivers = pytest.mark.parametrize(
     "caller_kind", [each for each in POSTGRES if each[1] == "session"], ids=str
+)
+awaited = pytest.mark.parametrize(
+    "caller_kind", [each for each in POSTGRES if each[0] != "psycopg"], ids=str
 )
 once = pytest.mark.parametrize("caller_kind", [("psycopg", "connection")], ids=str)
 strict = pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
@@ -64,6 +69,50 @@ async def test_a_key_that_was_moved_meanwhile_is_a_conflict(
         with pytest.raises(IdempotencyConflict, match="its isolation level hides"):
             await transaction.delay(add, 1, 2, idempotency_key="order")
         assert await transaction.execute("SELECT 1") == [(1,)]
+
+
+@drivers
+@pytest.mark.parametrize("key", [{}, {"idempotency_key": "fresh"}], ids=["without", "with key"])
+async def test_a_failure_to_serialize_is_the_drivers_own(
+    caller: Caller, app: TaskQ, add: Add, orders: str, key: dict[str, str]
+) -> None:
+    """promise:G2, promise:G3: a caller's retry begins by it; nobody else ever gave this key."""
+    engine = caller.engine(isolation_level="SERIALIZABLE")
+    async with caller.transaction(engine) as mine, caller.transaction(engine) as other:
+        await mine.execute("SELECT count(*) FROM orders")
+        await other.execute("SELECT count(*) FROM taskq_activities")
+        await other.execute("SELECT count(*) FROM orders")
+        await other.execute("INSERT INTO orders VALUES ('o1')")
+        await other.commit()
+        with pytest.raises(DBAPIError) as failure:
+            await mine.delay(add, 1, 2, **key)
+        assert sqlstate(failure.value) == "40001"
+        await mine.rollback()
+        assert app.stats().by_status[Status.PENDING] == 0
+
+        future = await mine.delay(add, 1, 2, **key)
+        await mine.commit()
+    assert (await future.ainfo()).status is Status.PENDING
+
+
+@drivers
+@strict
+async def test_an_activity_that_is_hidden_is_no_hidden_key(
+    caller: Caller, app: TaskQ, add: Add, isolation: str
+) -> None:
+    """promise:G2: the same built call was stored meanwhile, beside one with a key of its own."""
+    batch = [add.options(idempotency_key="fresh").build(0, 0), add.build(1, 2)]
+    async with caller.transaction(isolation_level=isolation) as transaction:
+        await transaction.execute("SELECT count(*) FROM taskq_activities")
+        await app.aenqueue(batch[1:])
+        with pytest.raises(DBAPIError) as failure:
+            await transaction.enqueue(app, batch)
+        assert sqlstate(failure.value) == "40001"
+        await transaction.rollback()
+
+        await transaction.enqueue(app, batch)
+        await transaction.commit()
+    assert app.stats().by_status[Status.PENDING] == 2
 
 
 @drivers
@@ -119,6 +168,32 @@ async def test_a_lock_timeout_of_the_callers_leaves_the_transaction_usable(
         other = await second.delay(add, 3, 4)
         await second.commit()
     assert (await other.ainfo()).status is Status.PENDING
+
+
+@awaited
+async def test_cancelling_a_call_ends_the_transaction(
+    caller: Caller, add: Add, databases: Databases, url: str
+) -> None:
+    """promise:G2: SQLAlchemy gives up the connection of a cancelled statement; nothing is left."""
+    async with caller.transaction() as first, caller.transaction() as second:
+        await first.delay(add, 1, 2, idempotency_key="order")
+        before = await second.delay(add, 0, 0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(second.delay, add, 1, 2, idempotency_key="order"))
+            with anyio.fail_after(20):
+                while not databases.run(url, "SELECT 1 FROM pg_locks WHERE NOT granted"):
+                    await anyio.sleep(0.005)
+            tasks.cancel_scope.cancel()
+        with pytest.raises(SQLAlchemyError, match="rollback"):
+            await second.execute("SELECT 1")
+        await second.rollback()
+
+        with pytest.raises(ActivityNotFound):
+            await before.ainfo()
+        again = await second.delay(add, 3, 4)
+        await second.commit()
+        await first.rollback()
+    assert (await again.ainfo()).status is Status.PENDING
 
 
 # -- settings, instants, schemas --
@@ -197,6 +272,21 @@ async def test_a_map_of_the_callers_does_not_move_tables_on_the_search_path(
     assert (await future.ainfo()).status is Status.PENDING
 
 
+@drivers
+@pytest.mark.parametrize("options", [{"stream_results": True}, {"yield_per": 10}], ids=str)
+async def test_rows_that_the_caller_streams_do_not_stand_in_the_way(
+    caller: Caller, add: Add, options: dict[str, Any]
+) -> None:
+    """promise:G2: a savepoint has no server-side cursor; the option stays for the caller."""
+    async with caller.transaction(**options) as transaction:
+        futures = [await transaction.delay(add, 1, 2, idempotency_key="order") for _ in range(2)]
+        kept = await transaction.sync(lambda handle: connection_of(handle).get_execution_options())
+        await transaction.commit()
+    assert futures[0].id == futures[1].id
+    assert (await futures[0].ainfo()).status is Status.PENDING
+    assert options.items() <= dict(kept).items()
+
+
 # -- notifications, two phases, failed commits --
 
 
@@ -237,13 +327,15 @@ async def test_other_backends_hear_of_the_commit_and_not_before(
 
 
 @once
-async def test_a_two_phase_transaction_can_be_prepared_without_notify(
-    caller: Caller, app: TaskQ, add: Add, heard: Heard
+@pytest.mark.parametrize("options", [{}, {"notify": False}], ids=["told", "notify=False"])
+async def test_a_two_phase_transaction_can_be_prepared(
+    caller: Caller, app: TaskQ, add: Add, heard: Heard, options: dict[str, Any]
 ) -> None:
-    """promise:G2: PREPARE forbids NOTIFY; the call exists when the second phase has committed."""
+    """promise:G2: PREPARE forbids NOTIFY, so there is none and polling finds the call; it exists
+    when the second phase has committed."""
     async with caller.transaction() as transaction:
         two = transaction.handle.begin_twophase()
-        future = await transaction.delay(add, 1, 2, notify=False)
+        future = await transaction.delay(add, 1, 2, **options)
         two.prepare()
         assert app.stats().by_status[Status.PENDING] == 0
         assert heard.enqueued == []
@@ -251,11 +343,6 @@ async def test_a_two_phase_transaction_can_be_prepared_without_notify(
         del two
         assert (await future.ainfo()).status is Status.PENDING
         assert [each.id for each in heard.enqueued] == [future.id]
-
-        await transaction.delay(add, 1, 2)
-        with pytest.raises(DBAPIError, match="PREPARE"):
-            await transaction.execute("PREPARE TRANSACTION 'refused'")
-        await transaction.rollback()
     async with app.worker(poll_interval=0.05):
         with anyio.fail_after(20):
             assert await future == 3
@@ -304,6 +391,23 @@ async def test_a_connection_that_breaks_is_unavailable(
         again = await transaction.delay(add, 1, 2)
         await transaction.commit()
     assert (await again.ainfo()).status is Status.PENDING
+
+
+@drivers
+async def test_no_event_comes_of_a_connection_that_broke_before_the_commit(
+    caller: Caller, add: Add, databases: Databases, url: str, heard: Heard
+) -> None:
+    """promise:G2: and the commit raises what it raises without listeners."""
+    async with caller.transaction() as transaction:
+        future = await transaction.delay(add, 1, 2)
+        [[pid]] = await transaction.execute("SELECT pg_backend_pid()")
+        databases.run(url, f"SELECT pg_terminate_backend({pid})")
+        with pytest.raises(DBAPIError):
+            await transaction.commit()
+        await transaction.rollback()
+        with pytest.raises(ActivityNotFound):
+            await future.ainfo()
+    assert heard.enqueued == []
 
 
 @once

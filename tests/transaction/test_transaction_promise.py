@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from taskq import (
     ActivityNotFound,
@@ -211,6 +212,20 @@ async def test_a_future_cannot_be_used_before_the_transaction_is_over(
         assert await again.acancel()
 
 
+async def test_the_future_of_a_duplicate_says_that_it_is_not_known(
+    caller: Caller, add: Add
+) -> None:
+    """promise:G2: what was found may be committed, or be of this same transaction."""
+    keyed: Any = {"idempotency_key": "order"}
+    await add.options(**keyed).adelay(1, 2)
+    async with caller.transaction() as transaction:
+        future = await transaction.delay(add, 1, 2, **keyed)
+        with pytest.raises(InvalidState, match="whether it is committed is not known before"):
+            await future.ainfo()
+        await transaction.commit()
+    assert (await future.ainfo()).status is Status.PENDING
+
+
 async def test_a_later_call_is_scheduled(caller: Caller, app: TaskQ, add: Add) -> None:
     """promise:G2, through ``schedule`` and ``aschedule``."""
     async with caller.transaction() as transaction:
@@ -262,6 +277,42 @@ async def test_the_event_comes_with_the_commit(caller: Caller, add: Add, heard: 
         await transaction.commit()
         await transaction.commit()
     assert [each.id for each in heard.enqueued[2:]] == [third.id]
+
+
+async def test_no_event_comes_of_a_transaction_that_failed(
+    caller: Caller, add: Add, orders: str, heard: Heard
+) -> None:
+    """promise:G2: the program goes on after an error, and its commit says nothing."""
+    async with caller.transaction() as transaction:
+        future = await transaction.delay(add, 1, 2)
+        await transaction.execute("INSERT INTO orders VALUES ('o1')")
+        ending = "OR ROLLBACK " if caller.dialect == "sqlite" else ""
+        with pytest.raises(DBAPIError):
+            await transaction.execute(f"INSERT {ending}INTO orders VALUES ('o1')")
+        await transaction.commit()
+
+        assert heard.enqueued == []
+        with pytest.raises(ActivityNotFound):
+            await future.ainfo()
+        again = await transaction.delay(add, 1, 2)
+        await transaction.commit()
+    assert [each.id for each in heard.enqueued] == [again.id]
+
+
+async def test_an_error_that_was_undone_does_not_keep_the_event(
+    caller: Caller, add: Add, orders: str, heard: Heard
+) -> None:
+    """promise:G2: the savepoint may be SQL text, which SQLAlchemy does not know of."""
+    async with caller.transaction() as transaction:
+        future = await transaction.delay(add, 1, 2)
+        await transaction.execute("INSERT INTO orders VALUES ('o1')")
+        await transaction.execute("SAVEPOINT mine")
+        with pytest.raises(DBAPIError):
+            await transaction.execute("INSERT INTO orders VALUES ('o1')")
+        await transaction.execute("ROLLBACK TO SAVEPOINT mine")
+        await transaction.commit()
+    assert [each.id for each in heard.enqueued] == [future.id]
+    assert (await future.ainfo()).status is Status.PENDING
 
 
 async def test_no_event_comes_of_a_savepoint_that_was_rolled_back(

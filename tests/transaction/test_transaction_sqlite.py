@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,7 +16,7 @@ from taskq.backends import Hint, Topic
 from taskq.backends.sql import SQLiteBackend
 from taskq.errors import BackendUnavailable
 from taskq.task import AsyncTask
-from tests.transaction.callers import Caller
+from tests.transaction.callers import Caller, connection_of
 from tests.transaction.conftest import SQLITE
 
 Add = AsyncTask[[int, int], int]
@@ -108,6 +109,36 @@ async def test_a_read_before_does_not_stand_in_the_way(caller: Caller, add: Add)
         await transaction.execute("SELECT count(*) FROM taskq_activities")
         await add.adelay(0, 0)
         future = await transaction.delay(add, 1, 2)
+        await transaction.commit()
+    assert (await future.ainfo()).status is Status.PENDING
+
+
+async def test_a_map_of_the_callers_does_not_move_tables_to_another_file(
+    caller: Caller, app: TaskQ, add: Add, tmp_path: Path
+) -> None:
+    """promise:G2: it is for the caller's own; the lock and the rows are in the app's file."""
+    tenant = TaskQ(f"sqlite:///{tmp_path}/tenant.db")
+    tenant.stats()
+    options = {"schema_translate_map": {None: "tenant"}}
+    async with caller.transaction(**options) as transaction:
+        await transaction.execute(f"ATTACH '{tmp_path}/tenant.db' AS tenant")
+        futures = [await transaction.delay(add, 1, 2, idempotency_key="order") for _ in range(2)]
+        kept = await transaction.sync(lambda handle: connection_of(handle).get_execution_options())
+        await transaction.commit()
+    assert futures[0].id == futures[1].id
+    assert (await futures[0].ainfo()).status is Status.PENDING
+    assert tenant.stats().by_status[Status.PENDING] == 0
+    assert kept["schema_translate_map"][None] == "tenant"
+    tenant.close()
+
+
+@pytest.mark.parametrize("options", [{"stream_results": True}, {"yield_per": 10}], ids=str)
+async def test_rows_that_the_caller_streams_do_not_stand_in_the_way(
+    caller: Caller, add: Add, options: dict[str, Any]
+) -> None:
+    """promise:G2"""
+    async with caller.transaction(**options) as transaction:
+        future = await transaction.delay(add, 1, 2, idempotency_key="order")
         await transaction.commit()
     assert (await future.ainfo()).status is Status.PENDING
 

@@ -5,25 +5,36 @@ at all: then it lets go of the transaction. So that is waited for: where the pro
 SQLAlchemy's Transaction object, until it lets go of it too. What was added inside of a
 savepoint that is rolled back is dropped, where savepoints end in the opposite order of their begin,
 as ``with`` and sessions end them; SQL text that commits or rolls back is not seen.
+
+A commit that succeeds need not have committed: PostgreSQL answers that of a failed transaction with
+ROLLBACK, no driver takes that for an error, and SQLite ends some transactions at the error already.
+So just before it the database is asked whether there is something to commit.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import Connection, RootTransaction, event
 from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import DBAPIError
+
+from taskq.backends.sql.postgres_failures import FAILED, sqlstate
 
 Callback = Callable[[], None]
 
 
-class Pending:
+class Callbacks:
     """The callbacks of one transaction. None among them marks where a savepoint began."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callback | None] = []
         self._committing = False
+
+    def __bool__(self) -> bool:
+        return bool(self._callbacks)
 
     def add(self, callback: Callback) -> None:
         """Call back after the commit."""
@@ -44,7 +55,7 @@ class Pending:
         del self._callbacks[self._innermost() or 0 :]
 
     def commit(self) -> None:
-        """The commit is about to be made."""
+        """The commit is about to be made, of a transaction that has not failed."""
         self._committing = True
 
     def failed(self) -> None:
@@ -64,17 +75,17 @@ class Pending:
         return marks[-1] if marks else None
 
 
-_pending: weakref.WeakKeyDictionary[RootTransaction, Pending] = weakref.WeakKeyDictionary()
+_waiting: weakref.WeakKeyDictionary[RootTransaction, Callbacks] = weakref.WeakKeyDictionary()
 
 
 def after_commit(root: RootTransaction, callback: Callback) -> None:
     """Call back once when the transaction has committed, on the thread where it is let go of."""
-    pending = _pending.get(root)
-    if pending is None:
-        pending = _pending[root] = Pending()
-        weakref.finalize(root, pending.end).atexit = False
+    callbacks = _waiting.get(root)
+    if callbacks is None:
+        callbacks = _waiting[root] = Callbacks()
+        weakref.finalize(root, callbacks.end).atexit = False
         _listen(root.connection)
-    pending.add(callback)
+    callbacks.add(callback)
 
 
 def _listen(connection: Connection) -> None:
@@ -89,18 +100,37 @@ def _listen(connection: Connection) -> None:
         event.listen(connection.engine, "handle_error", _on_error)
 
 
-def _of(connection: Connection | None) -> Pending:
+def _of(connection: Connection | None) -> Callbacks:
     root = None if connection is None else connection.get_transaction()
-    found = None if root is None else _pending.get(root)
-    return found or Pending()
+    found = None if root is None else _waiting.get(root)
+    return Callbacks() if found is None else found
 
 
 def _on_commit(connection: Connection) -> None:
-    _of(connection).commit()
+    callbacks = _of(connection)
+    if callbacks and _can_commit(connection):
+        callbacks.commit()
 
 
 def _on_commit_twophase(connection: Connection, xid: object, is_prepared: bool) -> None:
-    _of(connection).commit()
+    callbacks = _of(connection)
+    if callbacks and (is_prepared or _can_commit(connection)):
+        callbacks.commit()
+
+
+def _can_commit(connection: Connection) -> bool:
+    """Whether the transaction has not failed. Any other error is the commit's: after one that broke
+    the connection some drivers would make the commit succeed."""
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        return bool(driver.in_transaction)
+    try:
+        connection.exec_driver_sql("SELECT 1").close()
+    except DBAPIError as error:
+        if sqlstate(error) != FAILED:
+            raise
+        return False
+    return True
 
 
 def _on_savepoint(connection: Connection, name: str | None) -> None:

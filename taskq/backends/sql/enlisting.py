@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from sqlalchemy import Connection, RootTransaction
 
@@ -12,8 +13,12 @@ from taskq.backends.sql.committing import after_commit
 from taskq.errors import InvalidState
 from taskq.model import Receipt
 
+_CALLERS: Final = ("schema_translate_map", "stream_results", "yield_per")
+"""Execution options that are for the caller's own statements: the map moves tables, and the others
+make server-side cursors, which a savepoint cannot have."""
 
-class Joined:
+
+class EnlistedInTransaction:
     """``taskq.backends.Enlisted``, of SQLAlchemy's transaction."""
 
     def __init__(self, receipts: Sequence[Receipt], root: RootTransaction) -> None:
@@ -48,11 +53,28 @@ def check_usable(connection: Connection, name: str, location: str) -> None:
 
 @contextmanager
 def savepoint(connection: Connection) -> Generator[RootTransaction]:
-    """Undo what was done inside, and nothing else, when it raises; gives the transaction."""
-    with connection.begin_nested():
+    """Undo what was done inside, and nothing else, when it raises; gives the transaction.
+
+    Inside, the caller's execution options of ``_CALLERS`` are not obeyed.
+    """
+    with _without_callers_options(connection), connection.begin_nested():
         root = connection.get_transaction()
         assert root is not None
         yield root
+
+
+@contextmanager
+def _without_callers_options(connection: Connection) -> Generator[None]:
+    given = connection.get_execution_options()
+    theirs = {name: given[name] for name in _CALLERS if name in given}
+    if not theirs:
+        yield
+        return
+    connection.execution_options(**dict.fromkeys(theirs))
+    try:
+        yield
+    finally:
+        connection.execution_options(**theirs)
 
 
 def in_autocommit(connection: Connection) -> bool:

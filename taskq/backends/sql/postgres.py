@@ -40,7 +40,7 @@ from taskq.backends.sql.connections import Connections
 from taskq.backends.sql.driver import PostgresError, Records
 from taskq.backends.sql.facade import Facade
 from taskq.backends.sql.hints import Hints
-from taskq.backends.sql.postgres_enlisting import Place
+from taskq.backends.sql.postgres_enlisting import Enlister
 from taskq.backends.sql.postgres_examination import judged
 from taskq.backends.sql.postgres_facts import facts
 from taskq.backends.sql.postgres_failures import mapped, notify_queue_is_full
@@ -87,7 +87,7 @@ class PostgresBackend(CommonStore):
         self._hints = Hints(
             self._address, token=os.urandom(TOKEN // 2).hex(), listen=listen, send=self._send
         )
-        self._place = Place(self._address.location, schema)
+        self._enlister = Enlister(self._address.location, schema)
         self._listen = listen
         self._opened = False
 
@@ -229,13 +229,13 @@ class PostgresBackend(CommonStore):
     ) -> Enlisted:
         """See ``Transactional.enlist``. Whether it is the same database cannot be told."""
         notify = transaction.notify
-        return self._place.enlist(connection_of(transaction), activities, notify=notify)
+        return self._enlister.enlist(connection_of(transaction), activities, notify=notify)
 
     async def aenlist(
         self, activities: Sequence[Activity[object]], transaction: CallerTransaction
     ) -> Enlisted:
         """See ``Transactional.aenlist``."""
-        enlist = partial(self._place.enlist, activities=activities, notify=transaction.notify)
+        enlist = partial(self._enlister.enlist, activities=activities, notify=transaction.notify)
         return await on_connection(transaction, enlist)
 
     # -- Examinable --

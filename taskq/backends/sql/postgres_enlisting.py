@@ -6,20 +6,27 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Executable, TwoPhaseTransaction, text
 from sqlalchemy.exc import DataError, DBAPIError
 
 from taskq.backends import Topic
 from taskq.backends.sql.channels import TOKEN, Message, channels_of, messages
 from taskq.backends.sql.enlisting import (
-    Joined,
+    EnlistedInTransaction,
     check_usable,
     in_autocommit,
     no_transaction,
     savepoint,
 )
-from taskq.backends.sql.postgres_failures import MIGRATE, mapped, sqlstate
+from taskq.backends.sql.postgres_failures import (
+    FAILED,
+    MIGRATE,
+    lost_to_dependencies,
+    mapped,
+    sqlstate,
+)
 from taskq.backends.sql.postgres_schema import quoted
+from taskq.backends.sql.postgres_statements import take_keys
 from taskq.backends.sql.postgres_submission import Rows, submit
 from taskq.backends.sql.tables import activities as table
 from taskq.errors import (
@@ -39,33 +46,33 @@ _SCHEMA: Final = text(
     " WHERE c.oid = to_regclass(CAST(:name AS text))"
 )
 
-_LOST, _FAILED, _LOCKED = "40001", "25P02", "55P03"
+_LOST, _LOCKED = "40001", "55P03"
 
 
-class Place:
-    """Where the store keeps its tables: ``location`` for people, ``schema`` as its setting is."""
+class Enlister:
+    """Stores calls where the tables are: ``location`` for people, ``schema`` as its setting is."""
 
     def __init__(self, location: str, schema: str | None) -> None:
         self.location = location
         self._schema = schema
-        # A caller's own map is for its own tables.
-        self._options: dict[str, Any] = {
-            "schema_translate_map": {} if schema is None else {None: schema}
-        }
+        self._options: dict[str, Any] = (
+            {} if schema is None else {"schema_translate_map": {None: schema}}
+        )
 
     def enlist(
         self, connection: Connection, activities: Sequence[Activity[object]], *, notify: bool
-    ) -> Joined:
+    ) -> EnlistedInTransaction:
         """See ``Transactional.enlist``."""
         check_usable(connection, "postgresql", self.location)
-        keys = [each.idempotency.key for each in activities if each.idempotency is not None]
-        with self._mapped(keys):
+        with self._mapped():
             if in_autocommit(connection):
                 raise no_transaction()
             with savepoint(connection) as root:
                 channel = channels_of(self._found(connection))[Topic.READY]
-                hints = messages(channel, _NOBODY, ()) if notify else []
-                return Joined(self._stored(connection, activities, hints), root)
+                # PREPARE TRANSACTION fails after a NOTIFY, and it would be too late to choose then.
+                tell = notify and not isinstance(root, TwoPhaseTransaction)
+                hints = messages(channel, _NOBODY, ()) if tell else []
+                return EnlistedInTransaction(self._stored(connection, activities, hints), root)
 
     def _found(self, connection: Connection) -> str:
         """The schema where the tables are. Looked for, so that nothing fails without them."""
@@ -94,33 +101,55 @@ class Place:
             except StopIteration as end:
                 receipts: list[Receipt] = end.value
                 return receipts
-            found = connection.execute(statement, values, execution_options=self._options)
+            try:
+                found = connection.execute(statement, values, execution_options=self._options)
+            except DBAPIError as error:
+                if not _is_hidden_key(statement, error):
+                    raise
+                raise _hidden(activities) from error
             answer = found.all() if found.returns_rows else ()
 
     @contextmanager
-    def _mapped(self, keys: Sequence[str]) -> Generator[None]:
-        """As for the store's own connections; but whose transaction it is makes a difference."""
-        with mapped(self.location, lock_timeout=0):
-            try:
-                yield
-            except DBAPIError as error:
-                meaning = _meaning(sqlstate(error), keys, str(error.orig))
-                if meaning is None and isinstance(error, DataError):
-                    meaning = Unstorable(f"a value cannot be stored: {error.orig}")
+    def _mapped(self) -> Generator[None]:
+        """As for the store's own connections; but whose transaction it is makes a difference.
+
+        A serialization failure is left as the driver's: it is the caller who begins again.
+        """
+        try:
+            yield
+        except Exception as error:
+            if sqlstate(error) == _LOST:
+                raise
+            with mapped(self.location, lock_timeout=0):
+                meaning = _meaning(error)
                 if meaning is None:
                     raise
                 raise meaning from error
 
 
-def _meaning(state: str | None, keys: Sequence[str], text: str) -> Exception | None:
-    if state == _FAILED:
-        return InvalidState(f"the transaction has failed already, roll it back first: {text}")
+def _meaning(error: Exception) -> Exception | None:
+    if not isinstance(error, DBAPIError):
+        return None
+    state = sqlstate(error)
+    if state == FAILED:
+        return InvalidState(f"the transaction has failed already, roll it back first: {error.orig}")
     if state == _LOCKED:
-        return BackendUnavailable(f"another transaction holds what is needed: {text}")
-    if state == _LOST and keys:
-        named = ", ".join(map(repr, keys[:3]))
-        return IdempotencyConflict(
-            f"an idempotency key ({named}) was given to an activity after this transaction began,"
-            " and its isolation level hides that one: call again in a new transaction"
-        )
+        return BackendUnavailable(f"another transaction holds what is needed: {error.orig}")
+    if isinstance(error, DataError):
+        return Unstorable(f"a value cannot be stored: {error.orig}")
     return None
+
+
+def _is_hidden_key(statement: Executable, error: DBAPIError) -> bool:
+    """Whether a row of a key is there that the transaction cannot see."""
+    taking = statement is take_keys() and sqlstate(error) == _LOST
+    return taking and not lost_to_dependencies(error)
+
+
+def _hidden(activities: Sequence[Activity[object]]) -> IdempotencyConflict:
+    keys = [each.idempotency.key for each in activities if each.idempotency is not None]
+    named = ", ".join(map(repr, keys[:3]))
+    return IdempotencyConflict(
+        f"an idempotency key ({named}) was given to an activity after this transaction began,"
+        " and its isolation level hides that one: call again in a new transaction"
+    )

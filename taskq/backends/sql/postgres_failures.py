@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -24,6 +24,9 @@ REPEATABLE: Final = frozenset({"40001", "40P01"})
 
 SPOILING: Final = frozenset({"25006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04"})
 """The session is over, or its server has become one that only reads (bug:B67)."""
+
+FAILED: Final = "25P02"
+"""An error before has ended the transaction; all it can do is to roll back."""
 
 POOLER: Final = frozenset({"26000", "42P05"})
 """A statement's name that another session has, or this one has not."""
@@ -68,6 +71,15 @@ def sqlstate(error: BaseException) -> str | None:
     """The five characters by which PostgreSQL names an error; None where it was not the server."""
     state: str | None = getattr(driver_error(error), "sqlstate", None)
     return state
+
+
+def lost_to_dependencies(error: BaseException) -> bool:
+    """Whether a serialization failure is one of SERIALIZABLE's own, between reads and writes of
+    several transactions, not of one row. Its detail is not translated (predicate.c)."""
+    cause = driver_error(error)
+    psycopg: Any = getattr(cause, "diag", None)
+    detail = getattr(cause, "detail", None) if psycopg is None else psycopg.message_detail
+    return str(detail).startswith("Reason code: ")
 
 
 def shut_out(error: BaseException) -> bool:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from taskq.backends.sql import writer
 from taskq.backends.sql.enlisting import (
-    Joined,
+    EnlistedInTransaction,
     check_usable,
     in_autocommit,
     no_transaction,
@@ -39,7 +39,7 @@ def enlist(
     *,
     path: str,
     now: Callable[[], datetime],
-) -> Joined:
+) -> EnlistedInTransaction:
     """See ``Transactional.enlist``. ``path`` is the store's file, ``now`` its clock."""
     check_usable(connection, "sqlite", path)
     with _mapped(path):
@@ -48,7 +48,7 @@ def enlist(
         with savepoint(connection) as root:
             _lock(connection, path)
             receipts, _ = writer.submit(connection, now(), activities)
-            return Joined(receipts, root)
+            return EnlistedInTransaction(receipts, root)
 
 
 def _check_file(connection: Connection, path: str) -> None:
