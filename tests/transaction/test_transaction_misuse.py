@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import Column, Engine, Integer, MetaData, Table, create_engine
 from sqlalchemy.ext.asyncio import (
     AsyncSession,
     async_scoped_session,
     async_sessionmaker,
     create_async_engine,
 )
-from sqlalchemy.orm import scoped_session, sessionmaker
+from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
 from taskq import ConfigurationError, InvalidState, SchemaError, Status, TaskQ
+from taskq.backends.sql.tables import activities as taskq_activities
 from taskq.errors import BackendUnavailable
 from taskq.task import AsyncTask
 from tests.postgres_databases import Databases
@@ -297,3 +298,43 @@ def test_importing_taskq_imports_no_sqlalchemy() -> None:
     code = "import sys, taskq; raise SystemExit('sqlalchemy' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# -- sessions with several binds --
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Engine]:
+    """A database that is not taskq's."""
+    engine = create_engine(f"sqlite:///{tmp_path}/elsewhere.db")
+    yield engine
+    engine.dispose()
+
+
+orders = Table("orders", MetaData(), Column("id", Integer, primary_key=True))
+
+
+@once
+async def test_a_session_with_several_binds_takes_the_one_of_taskqs_tables(
+    caller: Caller, app: TaskQ, add: Add, elsewhere: Engine
+) -> None:
+    """promise:G2"""
+    await app.client.call(app.client.ready)
+    engine = caller.engine()
+    with Session(binds={orders: elsewhere, taskq_activities: engine}) as session:
+        future = app.enqueue([add.build(1, 2)], session=session)[0]
+        session.commit()
+    engine.dispose()
+
+    assert (await future.ainfo()).status is Status.PENDING
+
+
+@once
+async def test_a_session_without_a_bind_for_taskqs_tables_names_the_way_out(
+    app: TaskQ, add: Add, elsewhere: Engine
+) -> None:
+    with (
+        Session(binds={orders: elsewhere}) as session,
+        pytest.raises(TypeError, match=r"connection=session\.connection"),
+    ):
+        app.enqueue([add.build(1, 2)], session=session)

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeVar, cast
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import UnboundExecutionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
 from sqlalchemy.orm import Session, scoped_session
 
 from taskq.backends import CallerTransaction
+from taskq.backends.sql.tables import activities
 
 T = TypeVar("T")
 
@@ -38,7 +40,7 @@ def connection_of(transaction: CallerTransaction) -> Connection:
     if transaction.given_as == "session" and isinstance(handle, scoped_session):
         handle = cast("scoped_session[Session]", handle)()
     if transaction.given_as == "session" and isinstance(handle, Session):
-        return handle.connection()
+        return _bound(handle)
     if transaction.given_as == "connection" and isinstance(handle, Connection):
         return handle
     raise _neither(transaction)
@@ -63,7 +65,7 @@ async def on_connection(transaction: CallerTransaction, function: Callable[[Conn
     if transaction.given_as == "session" and isinstance(handle, async_scoped_session):
         handle = cast("async_scoped_session[AsyncSession]", handle)()
     if transaction.given_as == "session" and isinstance(handle, AsyncSession):
-        return await handle.run_sync(lambda session: function(session.connection()))
+        return await handle.run_sync(lambda session: function(_bound(session)))
     if transaction.given_as == "connection" and isinstance(handle, AsyncConnection):
         return await handle.run_sync(function)
     raise _neither(transaction)
@@ -74,6 +76,17 @@ def _on_asyncio() -> bool:
         return asyncio.current_task() is not None
     except RuntimeError:
         return False
+
+
+def _bound(session: Session) -> Connection:
+    """The connection on which the session would write to taskq's tables."""
+    try:
+        return session.connection(bind_arguments={"clause": activities})
+    except UnboundExecutionError as error:
+        raise TypeError(
+            "the session has several binds, and none for taskq's tables: give the right one, as"
+            " connection=session.connection(bind_arguments=...)"
+        ) from error
 
 
 def _neither(transaction: CallerTransaction) -> TypeError:
