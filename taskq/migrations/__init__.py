@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from sqlalchemy import ColumnElement, Connection, column, inspect, select, table
@@ -29,6 +30,9 @@ VERSION_TABLE: Final = "taskq_alembic_version"
 FIRST_TABLE: Final = "taskq_activities"
 """The table that is there wherever taskq's tables are."""
 
+VERSIONS: Final = Path(__file__).parent / "versions"
+"""The folder of the revisions. Nothing of yours belongs there."""
+
 # Alembic's ``context`` and ``op`` are global to the process.
 _alembic = threading.Lock()
 
@@ -47,6 +51,19 @@ def foreign(connection: Connection) -> bool:
     return current(connection) is None and inspect(connection).has_table(FIRST_TABLE)
 
 
+def refuse_strangers(folder: Path = VERSIONS) -> None:
+    """Raise ConfigurationError for a file among taskq's revisions that is none of ``REVISIONS``:
+    Alembic would load it, and run it on any database.
+
+    Alembic writes a new revision beside the one that it follows: what follows taskq's lands there.
+    """
+    for path in sorted(folder.glob("[!.]*.py")):
+        if path.stem != "__init__" and path.stem.partition("_")[0] not in REVISIONS:
+            raise ConfigurationError(
+                f"{path} is no revision of taskq's: move it to your own migrations, or remove it"
+            )
+
+
 def prepare() -> None:
     """Import Alembic, which takes a fifth of a second: before a lock is taken, not under it."""
     importlib.import_module("alembic.command")
@@ -55,8 +72,9 @@ def prepare() -> None:
 def upgrade(connection: Connection, revision: str = "head") -> None:
     """Bring the tables to ``revision``, in the transaction that the connection has begun.
 
-    Raises SchemaError for tables that the user's own migrations have made. Not for inside a
-    migration: Alembic cannot run in itself, see ``revision``.
+    Raises SchemaError for tables that the user's own migrations have made, ConfigurationError as
+    ``refuse_strangers`` does. Not for inside a migration: Alembic cannot run in itself, see
+    ``revision``.
     """
     from alembic import command
 
@@ -135,9 +153,13 @@ def script(url: str, *, schema: str | None = None) -> str:
 
 
 def config(connection: Connection | None = None) -> Config:
-    """Alembic's configuration for taskq's scripts, without an ini file."""
+    """Alembic's configuration for taskq's scripts, without an ini file.
+
+    Raises ConfigurationError as ``refuse_strangers`` does.
+    """
     from alembic.config import Config
 
+    refuse_strangers()
     settings = Config()
     settings.set_main_option("script_location", "taskq:migrations")
     settings.set_main_option("path_separator", "os")

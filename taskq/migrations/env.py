@@ -16,7 +16,7 @@ from taskq.backends.sql.migrating import alone, in_schema, on_database
 from taskq.backends.sql.tables import metadata
 from taskq.backends.urls import scheme_of
 from taskq.errors import BackendError, ConfigurationError
-from taskq.migrations import VERSION_TABLE, current
+from taskq.migrations import VERSION_TABLE, current, refuse_strangers
 from taskq.settings import DEFAULT_URL, variable
 
 
@@ -104,6 +104,7 @@ def _dialect(url: str) -> str:
 
 
 try:
+    refuse_strangers()
     if context.is_offline_mode():
         migrate_offline()
     else:

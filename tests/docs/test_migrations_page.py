@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from alembic.config import CommandLine, Config
 from click.testing import CliRunner
 from sqlalchemy import create_engine, inspect
 
-from taskq import TaskQ
+from taskq import TaskQ, migrations
 from taskq.backends.sql.tables import metadata
 from taskq.cli import commands
 from taskq.errors import SchemaError
@@ -200,7 +201,7 @@ def test_a_section_of_its_own(project: Project) -> None:
 
 
 def test_a_branch_of_the_users_history(project: Project) -> None:
-    upgrade, autogenerate, downgrade = project.follow("A branch of your history")
+    _, upgrade, autogenerate, downgrade = project.follow("A branch of your history")
 
     project.run(upgrade)
 
@@ -211,6 +212,45 @@ def test_a_branch_of_the_users_history(project: Project) -> None:
     assert "orders" in project.tables()
     project.run(downgrade)
     assert project.tables() == {"customers", "orders", "alembic_version"}
+
+
+def test_a_branch_of_a_history_that_has_yet_to_begin(project: Project) -> None:
+    """What a bare ``alembic revision`` would write into taskq's own folder lands in the user's."""
+    first, upgrade, autogenerate, downgrade = project.follow("A branch of your history")
+    (project.versions / "0001_customers.py").unlink()
+
+    project.run(first)
+    project.run(upgrade)
+
+    assert project.tables() == {"alembic_version", *TABLES}
+    assert drops_nothing(project.autogenerate(autogenerate))
+    migrations.refuse_strangers()
+    project.run(upgrade)
+    assert project.tables() == {"customers", "orders", "alembic_version", *TABLES}
+    project.run(downgrade)
+    assert project.tables() == {"customers", "orders", "alembic_version"}
+
+
+def test_a_file_that_is_none_of_taskqs_revisions_is_refused_by_name(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = project.folder / "installed" / "taskq"
+    shutil.copytree(ROOT / "taskq", package)
+    stranger = package / "migrations" / "versions" / "5e1f_orders.py"
+    stranger.write_text(FIRST.replace("None", "'tq0001'").replace('("shop",)', "None"))
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    (project.folder / "alembic.ini").write_text(
+        "[alembic]\nscript_location = taskq:migrations\npath_separator = os\n"
+    )
+
+    for command in ("taskq migrate", "taskq migrate --sql", "alembic upgrade head"):
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command)], capture_output=True, text=True
+        )
+        said = done.stderr + done.stdout
+        assert done.returncode != 0
+        assert f"{stranger} is no revision of taskq's: move it to your own migrations" in said
+    assert project.tables() == set()
 
 
 def test_a_revision_of_the_users_own(project: Project) -> None:
