@@ -261,6 +261,19 @@ def deaf(location: str) -> None:
     )
 
 
+def signalled(name: str, *, first: bool) -> None:
+    """Say that a worker's process was sent a signal, and what that means."""
+    if first:
+        logger.info("%s received: handlers may end; a second signal stops them now", name)
+    else:
+        logger.info("%s received again: handlers are stopped now", name)
+
+
+def threads_left(count: int) -> None:
+    """Say that a worker's process ends while sync handlers still run."""
+    logger.warning("sync handlers still run in %d threads: leaving them", count)
+
+
 def blocking_delay(task: str, place: str) -> None:
     """Say once per call-site that ``adelay`` exists."""
     logger.info(

@@ -14,8 +14,8 @@ import os
 import signal
 from types import FrameType
 
+from taskq import logs
 from taskq.bridge import Doorbell
-from taskq.cli.output import say
 from taskq.engine import Engine
 from taskq.events import Event, Interrupted, WorkerStopped
 
@@ -39,7 +39,7 @@ class Stopping:
     def __init__(self, engine: Engine, grace: float) -> None:
         self._engine = engine
         self._grace = grace
-        self._received = 0
+        self._signals: list[int] = []
         self._told = 0
         self._bell = Doorbell()
         self.cut = False
@@ -48,7 +48,7 @@ class Stopping:
     def on_event(self, event: Event) -> None:
         """Note what was not over in time."""
         if isinstance(event, Interrupted):
-            self.cut = self.cut or self._received > 1
+            self.cut = self.cut or len(self._signals) > 1
         elif isinstance(event, WorkerStopped):
             self.stuck = self._engine.health().threads_stuck
 
@@ -57,17 +57,13 @@ class Stopping:
         while True:
             await self._bell.wait()
             self._bell.clear()
-            while self._told < self._received:
+            while self._told < len(self._signals):
                 self._told += 1
                 self._tell(self._told)
 
     def _tell(self, count: int) -> None:
-        if count == 1:
-            self._engine.stop(self._grace)
-            say(f"stopping: handlers have {self._grace:g} s; a second signal stops them now")
-        else:
-            self._engine.stop(0)
-            say("stopping now")
+        logs.signalled(signal.Signals(self._signals[count - 1]).name, first=count == 1)
+        self._engine.stop(self._grace if count == 1 else 0)
 
     def listen(self) -> None:
         """Take SIGINT and SIGTERM from here on; in the main thread only."""
@@ -77,14 +73,14 @@ class Stopping:
     def over(self) -> None:
         """The worker has stopped. A signal that comes while the interpreter ends, which is when it
         gives signals back their default, must not make a clean end look like a violent one."""
-        if self._received:
+        if self._signals:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
-        self._received += 1
-        if self._received > 2:
+        self._signals.append(number)
+        if len(self._signals) > 2:
             os._exit(1)
-        seconds = self._grace + MARGIN if self._received == 1 else NOW
+        seconds = self._grace + MARGIN if len(self._signals) == 1 else NOW
         faulthandler.dump_traceback_later(seconds, exit=True, file=2)
         self._bell.ring()

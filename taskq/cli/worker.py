@@ -21,12 +21,13 @@ from taskq.cli.command import Command
 from taskq.cli.failure import Refused, translated
 from taskq.cli.health import health_endpoint
 from taskq.cli.loading import chosen, load_app
+from taskq.cli.names import names
 from taskq.cli.output import endure, flush, say
 from taskq.cli.reload import SourceWatch, run_again
 from taskq.cli.stopping import Stopping
 from taskq.engine import Engine
 from taskq.errors import ConfigurationError
-from taskq.logs import LoggingListener, configure
+from taskq.logs import LoggingListener, configure, threads_left
 
 AsyncBackend = Literal["asyncio", "trio"]
 
@@ -137,9 +138,9 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
     """The flags that were given, as keywords of ``taskq.worker``. Refused for an empty name."""
     arguments = WorkerArguments(burst=flags["burst"])
     if flags["queues"]:
-        arguments["queues"] = _names("--queues", flags["queues"])
+        arguments["queues"] = names("--queues", flags["queues"])
     if flags["types"]:
-        types = _names("--types", flags["types"])
+        types = names("--types", flags["types"])
         if "*" in types and len(types) > 1:
             raise Refused('--types "*" is every type: it stands alone')
         arguments["types"] = "*" if types == ["*"] else types
@@ -152,13 +153,6 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
     if flags["name"] is not None:
         arguments["name"] = flags["name"]
     return arguments
-
-
-def _names(flag: str, values: tuple[str, ...]) -> list[str]:
-    names = [name.strip() for value in values for name in value.split(",")]
-    if not all(names):
-        raise Refused(f"{flag} takes names with commas between them, not {','.join(values)!r}")
-    return names
 
 
 def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:
@@ -215,7 +209,7 @@ def _leave(ending: Ending) -> None:
     A thread that does not end would keep the interpreter: it is left behind (fault:D15).
     """
     if lingering := _lingering():
-        say(f"sync handlers still run in {lingering} threads: leaving them")
+        threads_left(lingering)
         if ending.failure is not None:
             say(f"Error: {translated(ending.failure).format_message()}")
         flush()

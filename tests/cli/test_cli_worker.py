@@ -188,6 +188,27 @@ def test_with_json_every_line_on_stderr_is_json(cli, start, app_folder: Path) ->
     assert any(line["message"].startswith("completed greet") for line in lines)
 
 
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_a_stop_is_said_once_in_the_form_of_the_log(
+    cli, start, app_folder: Path, style: str
+) -> None:
+    enqueued(cli, "hang", seconds=60)
+    worker = start(
+        "worker", "app:taskq", "--log-format", style, "--shutdown-grace", "0.2", "-c", "1"
+    )
+    worker.does("hang")
+
+    worker.send(signal.SIGTERM)
+
+    assert worker.ends(within=6) == 1
+    lines = worker.stderr().splitlines()
+    if style == "json":
+        lines = [json.loads(line)["message"] for line in lines]
+    assert sum("a second signal stops them now" in line for line in lines) == 1
+    assert sum("stopping, handlers have 0.2 s" in line for line in lines) == 1
+    assert sum("leaving them" in line for line in lines) == 1
+
+
 def test_a_log_level_hides_what_is_less(cli, start, app_folder: Path) -> None:
     enqueued(cli, "fail", why="no")
     worker = start("worker", "app:taskq", "--burst", "--log-level", "error")
