@@ -19,7 +19,7 @@ from taskq.cli.loading import chosen
 from taskq.cli.output import emit, emit_json
 from taskq.cli.target import missing, target
 from taskq.cli.text import duration, printable
-from taskq.errors import BackendError, SchemaError, TaskQError
+from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError
 from taskq.snapshot import Filter, Page, UnservedType, WorkerInfo
 from taskq.version import VERSION
 
@@ -57,7 +57,6 @@ def doctor_command(
 def examined(database: str | None, app: str | None) -> Iterator[Finding]:
     """Every check, one after the other; those that need a database are left out without one."""
     yield _versions()
-    yield sqlite(sqlite3.sqlite_version_info)
     yield owner(_distributions(), Path(__file__).parents[1])
     try:
         found = target(database, app)
@@ -69,9 +68,15 @@ def examined(database: str | None, app: str | None) -> Iterator[Finding]:
         yield _app(found, named=app is not None)
         yield from _store(found)
     except BackendError as error:
-        yield Finding(Level.FAIL, "database", str(error), "see that it stays reachable")
+        yield _refused(error)
     finally:
         found.close()
+
+
+def _refused(error: BackendError) -> Finding:
+    """What the store answered; its message says what to do, except where it was not there."""
+    advice = "see that it stays reachable" if isinstance(error, BackendUnavailable) else ""
+    return Finding(Level.FAIL, "database", str(error), advice)
 
 
 def _versions() -> Finding:
@@ -119,7 +124,11 @@ def _app(found: TaskQ, *, named: bool) -> Finding:
 
 def _store(found: TaskQ) -> Iterator[Finding]:
     """The database and what is in it."""
+    from taskq.backends.sql import SQLiteBackend
+
     store = found.client.store
+    if isinstance(store, SQLiteBackend):
+        yield sqlite(sqlite3.sqlite_version_info)
     if not store.capabilities.shared:
         message = f"{store.location} lives inside one process: nothing else can be seen from here"
         yield Finding(Level.WARN, "database", message, "use SQLite where processes share work")
@@ -137,7 +146,7 @@ def _store(found: TaskQ) -> Iterator[Finding]:
     try:
         found.client.bridge.call_sync(found.client.ready)
     except SchemaError as error:
-        yield Finding(Level.FAIL, "schema", str(error), "use the taskq that made it, or migrate it")
+        yield Finding(Level.FAIL, "schema", str(error))
         yield from _examined(found)
         return
     took = duration(found.clock.monotonic() - begun)

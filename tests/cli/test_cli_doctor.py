@@ -68,6 +68,7 @@ def test_a_file_that_is_no_database_fails(cli, folder: Path) -> None:
     (folder / "taskq.db").write_text("certainly not a database, though quite long enough")
     result = cli("doctor")
     assert result.exit_code == 1 and "fail  database" in result.stdout
+    assert "reachable" not in result.stdout and "ok    sqlite" in result.stdout
 
 
 def test_a_newer_schema_fails(cli, shelf, folder: Path) -> None:
@@ -79,6 +80,7 @@ def test_a_newer_schema_fails(cli, shelf, folder: Path) -> None:
     connection.close()
     result = cli("doctor")
     assert result.exit_code == 1 and "fail  schema" in result.stdout
+    assert result.stdout.rstrip().endswith("update taskq")
 
 
 def test_memory_is_a_warning(cli, folder: Path) -> None:

@@ -311,8 +311,18 @@ def test_without_tables_the_server_is_looked_at_all_the_same(doctor: Doctor, pla
 
     assert found["schema"].level == "fail"
     assert "taskq migrate" in found["schema"].message
+    assert found["schema"].advice == ""
+    assert "sqlite" not in found
     assert found["server"].level == "ok"
     assert "rights" not in found
+
+
+def test_what_to_do_about_a_server_is_said_once(doctor: Doctor, place: Place) -> None:
+    missing = doctor(place.url + "_missing")["database"]
+    away = doctor("postgresql://127.0.0.1:1/taskq")["database"]
+
+    assert missing.message.endswith("create it first (createdb)") and missing.advice == ""
+    assert away.advice == "see that it stays reachable"
 
 
 def test_a_standby_fails(doctor: Doctor, place: Place) -> None:
