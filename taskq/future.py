@@ -125,7 +125,7 @@ def _error(id: UUID, ended: Ended) -> ActivityFailed | ActivityCancelled:
     message = f"activity {id} ended {ended.status}: {error.type}: {error.message}"
     match ended.status:
         case Status.CANCELLED:
-            return ActivityCancelled(f"activity {id} was cancelled ({error.kind})", id=id)
+            return ActivityCancelled(f"activity {id} was cancelled", id=id)
         case Status.DEAD_LETTER:
             return ActivityDeadLettered(message, id=id, error=error)
         case Status.FAILED if error.kind is ErrorKind.TIMEOUT:

@@ -211,7 +211,7 @@ def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transi
 def cancelled_error(attempts: int) -> ErrorInfo:
     """What is recorded for a cancelled activity."""
     return ErrorInfo(
-        type="Cancelled", message="it was cancelled", kind=ErrorKind.CANCELLED, attempts=attempts
+        type="Cancelled", message="by request", kind=ErrorKind.CANCELLED, attempts=attempts
     )
 
 

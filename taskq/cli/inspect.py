@@ -10,8 +10,11 @@ from uuid import UUID
 import click
 import msgspec
 
+from taskq.app import TaskQ
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone
+from taskq.cli.names import names
+from taskq.cli.names import statuses as to_statuses
 from taskq.cli.output import emit, emit_json, emit_pairs, emit_table, say
 from taskq.cli.target import identified, opened, target_options
 from taskq.cli.text import (
@@ -39,7 +42,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.command("status", cls=Command)
 @target_options
-@click.option("-q", "--queue", "queues", multiple=True, help="Count this queue only; repeatable.")
+@click.option("-q", "--queue", "queues", multiple=True, metavar="A,B", help="Only these queues.")
 @_JSON
 def status_command(
     database: str | None, app: str | None, queues: tuple[str, ...], as_json: bool
@@ -47,7 +50,7 @@ def status_command(
     """Count activities by status, queue and priority."""
     with opened(database, app) as found:
         store = found.client.store
-        stats = found.client.call_sync(store.stats, queues)
+        stats = found.client.call_sync(store.stats, names("--queue", queues))
         unserved = found.client.call_sync(store.unserved)
         location = store.location
     if as_json:
@@ -63,13 +66,14 @@ def status_command(
     "--status",
     "statuses",
     multiple=True,
-    type=click.Choice([status.value for status in Status]),
-    help="Only this status; repeatable.",
+    metavar="A,B",
+    help=f"Only these statuses: {', '.join(Status)}.",
 )
-@click.option("-q", "--queue", "queues", multiple=True, help="Only this queue; repeatable.")
+@click.option("-q", "--queue", "queues", multiple=True, metavar="A,B", help="Only these queues.")
 @click.option(
-    "-t", "--type", "types", multiple=True, help="Only this type, or prefix*; repeatable."
+    "-t", "--type", "types", multiple=True, metavar="A,B", help="Only these types, or prefix*."
 )
+@click.option("--parent", metavar="ID", help="Only children of this activity.")
 @click.option(
     "-n", "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most."
 )
@@ -81,15 +85,25 @@ def list_command(
     statuses: tuple[str, ...],
     queues: tuple[str, ...],
     types: tuple[str, ...],
+    parent: str | None,
     limit: int,
     before: UUID | None,
     as_json: bool,
 ) -> None:
-    """List activities, newest first."""
+    """List activities, newest first.
+
+    With --json: {"items": [...], "next": ID or null}. An item has the fields that "taskq show" has
+    under --json, without the timeline: id, type, queue, status, payload, result, error and so on;
+    times are ISO 8601 in UTC, durations seconds. "next" is what --before takes for the next page.
+    """
     wanted = Filter(
-        statuses=tuple(Status(status) for status in statuses), queues=queues, types=types
+        statuses=to_statuses("--status", statuses),
+        queues=tuple(names("--queue", queues)),
+        types=tuple(names("--type", types)),
     )
     with opened(database, app) as found:
+        if parent is not None:
+            wanted = msgspec.structs.replace(wanted, parent_id=identified(found, parent))
         page = found.client.call_sync(
             found.client.store.list, wanted, Page(limit=limit, before=before)
         )
@@ -106,18 +120,20 @@ def list_command(
 def show_command(id: str, database: str | None, app: str | None, as_json: bool) -> None:
     """Show one activity and what happened to it.
 
-    ID may be the first eight digits or more, where no other begins so.
+    ID may be its first digits: 8 or more, as many as make it unique.
     """
     with opened(database, app) as found:
+        store = found.client.store
         identity = identified(found, id)
-        info = found.client.call_sync(found.client.store.get, [identity]).get(identity)
-        timeline = found.client.call_sync(found.client.store.timeline, identity)
+        info = found.client.call_sync(store.get, [identity]).get(identity)
+        timeline = found.client.call_sync(store.timeline, identity)
+        family = None if info is None or as_json else _family(found, info)
     if info is None:
         raise NotDone(f"there is no activity {identity}")
-    if as_json:
+    if family is None:
         emit_json({**activity_fields(info), "timeline": timeline})
         return
-    _emit_activity(info, timeline)
+    _emit_activity(info, family, timeline)
 
 
 @click.command("workers", cls=Command)
@@ -257,8 +273,24 @@ def _worker_row(worker: WorkerInfo, now: datetime) -> tuple[str, ...]:
     )
 
 
-def _emit_activity(info: ActivityInfo, timeline: Sequence[TimelineEntry]) -> None:
-    emit_pairs(_details(info))
+class Family(msgspec.Struct, frozen=True):
+    """The parent of an activity, None where there is none, and its newest children."""
+
+    parent: ActivityInfo | None
+    children: ActivityPage
+
+
+def _family(found: TaskQ, info: ActivityInfo) -> Family:
+    store = found.client.store
+    parent = None
+    if info.parent_id is not None:
+        parent = found.client.call_sync(store.get, [info.parent_id]).get(info.parent_id)
+    children = found.client.call_sync(store.list, Filter(parent_id=info.id), Page())
+    return Family(parent, children)
+
+
+def _emit_activity(info: ActivityInfo, family: Family, timeline: Sequence[TimelineEntry]) -> None:
+    emit_pairs(_details(info, family))
     if info.error is not None and info.error.traceback:
         emit("")
         emit(printable_lines(info.error.traceback.rstrip("\n")))
@@ -266,7 +298,20 @@ def _emit_activity(info: ActivityInfo, timeline: Sequence[TimelineEntry]) -> Non
     emit_table(("at", "what", "attempt", "detail"), [_timeline_row(entry) for entry in timeline])
 
 
-def _details(info: ActivityInfo) -> list[tuple[str, str]]:
+def _parent(info: ActivityInfo, parent: ActivityInfo | None) -> str:
+    if parent is None:
+        return str(info.parent_id or "")
+    return f"{parent.id} ({parent.type}, {parent.status})"
+
+
+def _children(info: ActivityInfo, page: ActivityPage) -> str:
+    if not page.items:
+        return ""
+    count = len(page.items)
+    return f"{count}{'+' if page.next else ''}: taskq list --parent {info.id}"
+
+
+def _details(info: ActivityInfo, family: Family) -> list[tuple[str, str]]:
     """What is known, and what differs from the usual."""
     retries = "unlimited" if info.max_retries is None else info.max_retries
     timeout = "no timeout" if info.timeout is None else f"timeout {duration(info.timeout)}"
@@ -286,7 +331,8 @@ def _details(info: ActivityInfo) -> list[tuple[str, str]]:
         ("lease until", info.lease_until and instant(info.lease_until)),
         ("cancel asked", info.cancel_requested_at and instant(info.cancel_requested_at)),
         ("worker", info.worker),
-        ("parent", info.parent_id),
+        ("parent", _parent(info, family.parent)),
+        ("children", _children(info, family.children)),
         ("root", None if info.root_id == info.id else info.root_id),
         ("key", info.idempotency_key),
         ("source", info.source),

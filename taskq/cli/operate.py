@@ -87,7 +87,7 @@ def _tags(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     is_flag=False,
     flag_value="inf",
     metavar="[SECONDS]",
-    help="Wait for the result and print it as JSON.",
+    help="Wait for the result and print it as JSON; without SECONDS there is no limit.",
 )
 def enqueue_command(
     words: tuple[str, ...],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -13,11 +13,12 @@ import click
 from taskq.app import TaskQ
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.loading import chosen, load_app
-from taskq.snapshot import Filter, Page
+from taskq.snapshot import ActivityInfo, Filter, Page
 
 F = TypeVar("F", bound=Callable[..., object])
 
 _SHORTEST = 8
+_SHOWN = 5
 
 
 def target_options(function: F) -> F:
@@ -66,9 +67,10 @@ def missing(location: str) -> bool:
 
 
 def identified(app: TaskQ, text: str) -> UUID:
-    """The activity that a whole id, or its first eight hexadecimal digits or more, means.
+    """The activity that a whole id, or its first 8 hexadecimal digits or more, means.
 
-    Refused for a text that cannot be one, NotDone when none or several begin so.
+    The first 8 digits are those of about a minute, so it may take more to name one. Refused for a
+    text that cannot be one, NotDone when none or several begin so.
     """
     digits = text.strip().lower().replace("-", "")
     if not _SHORTEST <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
@@ -76,11 +78,18 @@ def identified(app: TaskQ, text: str) -> UUID:
     if len(digits) == 32:
         return UUID(digits)
     last = int(digits.ljust(32, "f"), 16)
-    page = Page(limit=2, before=UUID(int=last + 1) if last + 1 < 1 << 128 else None)
+    page = Page(limit=_SHOWN + 1, before=UUID(int=last + 1) if last + 1 < 1 << 128 else None)
     items = app.client.call_sync(app.client.store.list, Filter(), page).items
-    ids = [item.id for item in items if item.id.hex.startswith(digits)]
-    if not ids:
+    matching = [item for item in items if item.id.hex.startswith(digits)]
+    if not matching:
         raise NotDone(f"no activity's id begins with {text}")
-    if len(ids) > 1:
-        raise NotDone(f"several activities' ids begin with {text}: give more digits")
-    return ids[0]
+    if len(matching) > 1:
+        raise NotDone(
+            f"several activities' ids begin with {text}, give more digits: {_named(matching)}"
+        )
+    return matching[0].id
+
+
+def _named(items: Sequence[ActivityInfo]) -> str:
+    named = [f"{item.id} ({item.type}, {item.status})" for item in items[:_SHOWN]]
+    return ", ".join([*named, "and more"] if len(items) > _SHOWN else named)

@@ -74,6 +74,12 @@ async def resist() -> None:
 
 
 @taskq.activity
+async def herd(names: list[str]) -> None:
+    for name in names:
+        await greet.adelay(name)
+
+
+@taskq.activity
 async def chat(text: str) -> None:
     print(text)
 

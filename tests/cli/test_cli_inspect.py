@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from uuid import UUID
 
 import pytest
 
+from taskq import ActivityCancelled
 from taskq.lifecycle import Failed, Succeeded
 from taskq.model import ErrorInfo
 
@@ -88,6 +90,47 @@ def test_list_filters_by_status_queue_and_type(cli, shelf) -> None:
     assert listed("--queue", "mail") == [str(later.id)]
     assert len(listed("--type", "gr*")) == 2
     assert listed("--type", "other") == []
+    assert len(listed("--status", "scheduled, pending", "--queue", "mail,default")) == 2
+    assert len(listed("--type", "other,greet", "--status", "failed", "--status", "pending")) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--status", "failed,lost", "--status 'lost' is not one of pending, scheduled"),
+        ("--queue", "mail,", "--queue takes names with commas between them"),
+        ("--parent", "me", "'me' is no activity id"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_wrong_use(
+    cli, shelf, option: str, value: str, said: str
+) -> None:
+    shelf.greet.delay("Ada")
+    result = cli("list", option, value)
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_a_parent_and_its_children_name_each_other(cli, start, app_folder: Path) -> None:
+    parent = cli("enqueue", "app:taskq", "herd", '{"names": ["Ada", "Grace"]}').stdout.strip()
+    assert start("worker", "app:taskq", "--burst").ends() == 0
+
+    children = json.loads(cli("list", "--parent", parent, "--json").stdout)["items"]
+
+    assert [child["payload"]["name"] for child in children] == ["Grace", "Ada"]
+    shown = cli("show", parent).stdout
+    assert re.search(f"children +2: taskq list --parent {parent}\n", shown)
+    assert f"{parent} (herd, completed)" in cli("show", children[0]["id"]).stdout
+    assert "children" not in cli("show", children[0]["id"]).stdout
+
+
+def test_a_cancelled_one_says_so_once(cli, shelf) -> None:
+    future = shelf.greet.delay("Ada")
+    future.cancel()
+
+    assert "Cancelled: by request" in cli("show", str(future.id)).stdout
+    with pytest.raises(ActivityCancelled) as caught:
+        future.result(timeout=5)
+    assert str(caught.value) == f"activity {future.id} was cancelled"
 
 
 def test_list_without_a_match_says_so_on_stderr(cli, shelf) -> None:
@@ -143,7 +186,14 @@ def test_a_cut_id_that_means_several_is_refused(cli, shelf) -> None:
     futures = [shelf.greet.delay("Ada") for _ in range(2)]
     assert futures[0].id.hex[:8] == futures[1].id.hex[:8]
     result = cli("show", futures[0].id.hex[:8])
-    assert result.exit_code == 1 and "several" in result.stderr
+    assert result.exit_code == 1 and "give more digits" in result.stderr
+    assert all(f"{future.id} (greet, pending)" in result.stderr for future in futures)
+
+
+def test_of_many_that_a_cut_id_means_five_are_named(cli, shelf) -> None:
+    futures = [shelf.greet.delay("Ada") for _ in range(6)]
+    said = cli("cancel", futures[0].id.hex[:8]).stderr
+    assert said.count("(greet, pending)") == 5 and said.rstrip().endswith(", and more")
 
 
 @pytest.mark.parametrize("text", ["ffffffff", "00000000", "01234567-89ab"])
