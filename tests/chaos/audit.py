@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.chaos.database import Database
+from tests.chaos.database import Database, Row
 
 SLACK = 2_000_000
 """Microseconds that a busy machine may take beyond what is promised of a process's end."""
@@ -31,6 +31,9 @@ WITNESSES = {
     "effect": ("at", "what", "pid", "worker", "id", "claim", "type"),
     "intent": ("at", "id", "idempotency", "run_at"),
     "stored": ("at", "id", "answer"),
+    "ordered": ("at", "id"),
+    "committing": ("at", "id"),
+    "withdrawn": ("at", "id"),
     "cancelled": ("at", "id", "before"),
     "seen": ("at", "id", "status", "result"),
     "stopped": ("at", "pid", "grace"),
@@ -58,6 +61,9 @@ STORED = {
 }
 """The tables made of the database: of which of its tables, and which columns."""
 
+ORDERS = ("stored_order", "orders", ("id",))
+"""The same of the clients' own table, where they have one."""
+
 TABLES = """
 CREATE TEMP TABLE activity AS
     SELECT *, parent_id AS parent,
@@ -76,6 +82,11 @@ CREATE INDEX temp.event_by_id ON event (id, claim);
 CREATE INDEX temp.run_by_id ON run (id, claim);
 CREATE INDEX temp.effect_by_id ON effect (id, claim);
 CREATE INDEX temp.intent_by_id ON intent (id);
+CREATE TEMP VIEW "order" AS
+    SELECT ordered.id, withdrawn.at AS withdrawn_at, committing.at AS committing_at,
+           ordered.id IN (SELECT id FROM stored_order) AS placed,
+           ordered.id IN (SELECT id FROM activity) AS called
+    FROM ordered LEFT JOIN withdrawn USING (id) LEFT JOIN committing USING (id);
 CREATE TEMP VIEW history AS
     SELECT id, status, retry_count, crash_count,
            (SELECT count(*) FROM event WHERE event.id = activity.id
@@ -159,6 +170,33 @@ QUESTIONS = (
         of="activity",
         where="parent IS NULL AND EXISTS (SELECT 1 FROM intent)",
         wrong="id NOT IN (SELECT id FROM intent)",
+    ),
+    Question(
+        "G2",
+        "an order that was committed has its activity",
+        of='"order"',
+        where="placed",
+        wrong="NOT called",
+    ),
+    Question(
+        "G2",
+        "an order that was not committed has none",
+        of='"order"',
+        where="NOT placed",
+        wrong="called",
+    ),
+    Question(
+        "G2",
+        "what was rolled back has left nothing",
+        of='"order"',
+        where="withdrawn_at IS NOT NULL",
+        wrong="placed OR called",
+    ),
+    Question(
+        "G2",
+        "no worker runs an order before its commit",
+        of='"order" JOIN run USING (id)',
+        wrong="committing_at IS NULL OR run.at < committing_at",
     ),
     Question(
         "G3",
@@ -337,8 +375,8 @@ def audit(folder: Path, database: Database, *, drained: bool = True) -> list[Fin
     """Ask everything. Not ``drained``, activities may still be on their way."""
     connection = sqlite3.connect(":memory:")
     try:
-        _load_stored(connection, database)
         _load_logs(connection, folder)
+        _load_stored(connection, database)
         connection.executescript(TABLES)
         return [
             _answered(connection, question)
@@ -375,9 +413,22 @@ def _answered(connection: sqlite3.Connection, question: Question) -> Finding:
 
 def _load_stored(connection: sqlite3.Connection, database: Database) -> None:
     for table, (source, columns) in STORED.items():
-        connection.execute(f"CREATE TEMP TABLE {table} ({', '.join(columns)})")
-        for row in database.query(f"SELECT {', '.join(columns)} FROM {source}"):
-            _insert(connection, table, columns, row)
+        _copy(connection, table, columns, database.query(_select(source, columns)))
+    table, source, columns = ORDERS
+    [ordered] = connection.execute("SELECT EXISTS (SELECT 1 FROM ordered)").fetchone()
+    _copy(connection, table, columns, database.query(_select(source, columns)) if ordered else [])
+
+
+def _select(source: str, columns: Sequence[str]) -> str:
+    return f"SELECT {', '.join(columns)} FROM {source}"
+
+
+def _copy(
+    connection: sqlite3.Connection, table: str, columns: Sequence[str], rows: Sequence[Row]
+) -> None:
+    connection.execute(f"CREATE TEMP TABLE {table} ({', '.join(columns)})")
+    for row in rows:
+        _insert(connection, table, columns, row)
 
 
 def _load_logs(connection: sqlite3.Connection, folder: Path) -> None:

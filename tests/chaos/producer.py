@@ -1,7 +1,7 @@
 """A client under fault runs: ``python -m tests.chaos.producer FOLDER SEED SECONDS RATE``.
 
-It enqueues, cancels and waits at random, by its seed, and writes what it means to do before it does
-it and what it was told afterwards, so that it may be killed at any moment.
+It enqueues, orders, cancels and looks at random, by its seed, and writes what it means to do before
+it does it and what it was told afterwards, so that it may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -12,20 +12,24 @@ import random
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from taskq.errors import BackendError, TaskQError
+from tests.chaos.orders import End, Orders, planned
 
 KEYS = 40
 """Idempotency keys that all producers share."""
 
 
 class Producer:
-    """Makes ``rate`` activities a second at the most, in the app of a folder. ``deadly``: some of
-    them kill their worker."""
+    """Makes ``rate`` activities a second at the most, in the app of a folder: each kind of deed
+    once, then as it comes. ``deadly``: some activities kill their worker, some orders this
+    process."""
 
     def __init__(self, app: Any, log: Path, *, seed: int, rate: float, deadly: bool = True) -> None:
         self._app = app
@@ -35,7 +39,18 @@ class Producer:
         self._random = random.Random(seed)
         self._rate = rate
         self._deadly = deadly
+        self._orders = Orders(app, (log.parent / "url").read_text(), self._write)
         self._recent: deque[UUID] = deque(maxlen=200)
+        self._deeds: dict[Callable[[], int], float] = {
+            self._call_one: 46,
+            self._call_many: 20,
+            self._order: 12,
+            self._look: 10,
+            self._cancel: 8,
+            self._change_mind: 4,
+        }
+        ends: tuple[End, ...] = ("rollback", "commit")
+        self._first = [*(partial(self._order, end) for end in ends), *self._deeds][::-1]
 
     def run(self, seconds: float) -> None:
         """Go on for so long."""
@@ -47,16 +62,36 @@ class Producer:
 
     def _step(self) -> int:
         """One deed; how many activities it made, at least 1 for the pace."""
-        chance = self._random.random()
-        if chance < 0.10 and self._recent:
-            self._cancel(self._random.choice(list(self._recent)[-8:]))
-            return 1
-        if chance < 0.20 and self._recent:
-            self._look(self._random.choice(self._recent))
-            return 1
-        count = 1 if chance < 0.7 else self._random.randint(2, 20)
+        if self._first:
+            deed = self._first.pop()
+        else:
+            [deed] = self._random.choices(list(self._deeds), weights=list(self._deeds.values()))
+        return deed()
+
+    def _call_one(self) -> int:
+        self._enqueue([self._built()])
+        return 1
+
+    def _call_many(self) -> int:
+        count = self._random.randint(2, 20)
         self._enqueue([self._built() for _ in range(count)])
         return count
+
+    def _order(self, end: End | None = None) -> int:
+        """A call in a transaction of this client's own, which may have to ``end`` in some way."""
+        dice, app = self._random, self._app
+        delay = dice.choice([None, dice.uniform(0.2, 1.0)])
+        activity = (app.quick if delay is None else app.quick.options(delay=delay)).build()
+        self._write("intent", activity.id, **intent(activity))
+        self._orders.place(activity, planned(dice, end=end, deadly=self._deadly))
+        return 1
+
+    def _change_mind(self) -> int:
+        """Cancel what waits for its time."""
+        activity = self._app.quick.options(delay=self._random.uniform(0.5, 2.0)).build()
+        self._enqueue([activity])
+        self._cancel_one(activity.id)
+        return 1
 
     def _built(self) -> Any:
         app, dice = self._app, self._random
@@ -92,21 +127,30 @@ class Producer:
             self._write("stored", activity.id, answer=future.id.hex)
             self._recent.append(future.id)
 
-    def _cancel(self, id: UUID) -> None:
+    def _cancel(self) -> int:
+        """One of the latest; perhaps it runs."""
+        if self._recent:
+            self._cancel_one(self._random.choice(list(self._recent)[-8:]))
+        return 1
+
+    def _cancel_one(self, id: UUID) -> None:
         try:
             before = self._call(self._store.cancel, [id]).get(id)
         except BackendError:
             return
         self._write("cancelled", id, before=before)
 
-    def _look(self, id: UUID) -> None:
-        """See whether it has ended, and how."""
+    def _look(self) -> int:
+        """See which have ended, and how."""
+        ids = self._random.sample(list(self._recent), k=min(3, len(self._recent)))
         try:
-            ended = self._call(self._store.outcomes, [id]).get(id)
+            found = self._call(self._store.outcomes, ids)
         except BackendError:
-            return
-        if ended is not None:
-            self._write("seen", id, status=ended.status, result=ended.result)
+            return 1
+        for id, ended in found.items():
+            if ended is not None:
+                self._write("seen", id, status=ended.status, result=ended.result)
+        return 1
 
     def _write(self, what: str, id: UUID, **fields: object) -> None:
         line = {"what": what, "at": time.time_ns() // 1000, "id": id.hex, **fields}

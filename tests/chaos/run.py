@@ -1,9 +1,10 @@
 """A fault run: load, harm, healing, and the audit. ``./scripts/chaos`` runs it for long.
 
-Clients enqueue, cancel and look; workers are killed, paused, stopped and locked out at random; a
-PostgreSQL server is restarted as after a crash, its sessions are ended, connections are cut, also
-after a commit and before its reply. Then the harm ends, everything has to end, and every promise is
-checked against the database, the effects and what clients were told.
+Clients enqueue, also in transactions of their own, cancel and look; workers are killed, paused,
+stopped and locked out at random; a PostgreSQL server is restarted as after a crash, its sessions
+are ended, connections are cut, also after a commit and before its reply. Then the harm ends,
+everything has to end, and every promise is checked against the database, the effects and what
+clients were told.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from msgspec import Struct
 from tests.chaos.arena import Arena
 from tests.chaos.audit import Finding, audit, report
 from tests.chaos.nemesis import Nemesis
+from tests.chaos.orders import make_table
 from tests.chaos.site import SITES, Site
 
 LOOPS = {"asyncio": ("asyncio",), "trio": ("trio",), "both": ("asyncio", "trio")}
@@ -68,6 +70,7 @@ def fault_run(
 ) -> Outcome:
     """Do harm for ``seconds`` in an empty folder, then wait at most ``patience`` and audit."""
     arena = Arena(folder, site.database, url=site.url, **SETTINGS)
+    make_table(site.database)
     nemesis = Nemesis(
         arena, seed=seed, loops=loops, workers=workers, clients=clients, cluster=site.cluster
     )

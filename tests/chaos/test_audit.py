@@ -13,6 +13,7 @@ import pytest
 from taskq import TaskQ
 from tests.chaos.audit import QUESTIONS, Finding, audit, report
 from tests.chaos.database import SQLiteFile
+from tests.chaos.orders import make_table
 
 WORKER = "0f" * 16
 SECOND = 1_000_000
@@ -111,10 +112,39 @@ def sound(world: World) -> None:
     """A bit of everything, and nothing wrong with it."""
     ran(world, 1)
     ran_twice(world, 2, freed_at=3)
+    ordered(world, 3, committed_at=0.9)
+    order(world, 4, placed=False)
+    world.told("withdrawn", 0.9, 4)
     world.told("seen", 9, 1, status="completed", result='{"claim":1}')
     world.told("stopped", 8, pid=1, grace=SECOND)
     world.effect("WorkerStopping", 0, 8)
     world.told("exited", 8.5, pid=1, code=0)
+
+
+def order(world: World, number: int, *, placed: bool) -> None:
+    """An order, and perhaps its row."""
+    world.told("ordered", 0.6, number)
+    if placed:
+        world.insert("orders", {"id": hexed(number)})
+
+
+def ordered(world: World, number: int, *, committed_at: float) -> None:
+    """An order that was committed, and run."""
+    order(world, number, placed=True)
+    world.told("committing", committed_at, number)
+    ran(world, number)
+
+
+def not_undone(world: World) -> None:
+    order(world, 11, placed=True)
+    world.told("committing", 0.8, 11)
+    world.told("withdrawn", 0.9, 11)
+
+
+def called_without_order(world: World) -> None:
+    order(world, 11, placed=False)
+    world.told("intent", 0.5, 11)
+    world.row(11, status="pending", result=None, claim=0)
 
 
 def keyed(world: World, number: int, answer: int) -> None:
@@ -214,6 +244,10 @@ WRONG: dict[str, Callable[[World], None]] = {
         "stored", 1, 11, answer=hexed(11)
     ),
     "there is no row that nobody meant to store": lambda world: world.row(11, result=None),
+    "an order that was committed has its activity": lambda world: order(world, 11, placed=True),
+    "an order that was not committed has none": called_without_order,
+    "what was rolled back has left nothing": not_undone,
+    "no worker runs an order before its commit": lambda world: ordered(world, 11, committed_at=2.5),
     "every client of one key is told one id": told_two_ids,
     "one key has one row": one_key_twice,
     "everything has ended": lambda world: ran(world, 11, status="pending", result=None),
@@ -262,6 +296,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     taskq = TaskQ(f"sqlite:///{path}")
     taskq.stats()
     taskq.close()
+    make_table(SQLiteFile(path))
     return path
 
 

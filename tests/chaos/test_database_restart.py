@@ -13,6 +13,7 @@ import pytest
 
 from tests.chaos.arena import Arena, until
 from tests.chaos.audit import audit, report
+from tests.chaos.orders import make_table
 from tests.chaos.producer import Producer
 from tests.chaos.site import Cluster, postgres_site
 from tests.postgres_server import NoServer
@@ -23,9 +24,9 @@ LEASE = 1.5
 
 
 def test_a_crash_of_the_database_loses_nothing_and_burns_nothing(tmp_path: Path) -> None:
-    """promise:G1, promise:G4, promise:G5, promise:G8, fault:DB1, fault:DB3: what ``delay`` returned
-    for has one outcome, every row was meant, no attempt counts as a crash, and the workers, on
-    either loop, are still there and go on."""
+    """promise:G1, promise:G2, promise:G4, promise:G5, promise:G8, fault:DB1, fault:DB3: what
+    ``delay`` returned for has one outcome, every row was meant, no attempt counts as a crash, and
+    the workers, on either loop, are still there and go on."""
     try:
         with postgres_site(tmp_path) as site:
             assert site.cluster is not None
@@ -40,6 +41,7 @@ def test_a_crash_of_the_database_loses_nothing_and_burns_nothing(tmp_path: Path)
 
 def crash_twice(arena: Arena, cluster: Cluster) -> None:
     """The server goes and comes, then goes for longer than the leases."""
+    make_table(arena.database)
     workers = [arena.worker(loop, "-c", "8") for loop in ("asyncio", "trio")]
     log = arena.folder / "clients-1.jsonl"
     producer = Producer(arena.app, log, seed=1, rate=60, deadly=False)
