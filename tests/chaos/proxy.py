@@ -28,6 +28,9 @@ DEEDS: Final = {
     "claim": re.compile(r"UPDATE taskq_activities SET status='processing'"),
     "heartbeat": re.compile(r"INSERT INTO taskq_workers"),
     "held": re.compile(r"^SELECT taskq_activities\.id, taskq_activities\.claim,"),
+    "cancel": re.compile(
+        r"^UPDATE taskq_activities SET (status=\$1::VARCHAR, error=|cancel_requested_at=)"
+    ),
     "hand_back": re.compile(r"^UPDATE taskq_activities SET status=\$1"),
     "submit": re.compile(r"INSERT INTO (taskq_activities|taskq_keys)"),
 }

@@ -16,9 +16,18 @@ from uuid import UUID
 import anyio
 import pytest
 
-from taskq import Context, DeadLetter, NonRetryError, Status, TaskQ, current
+from taskq import (
+    ActivityCancelled,
+    Context,
+    DeadLetter,
+    NonRetryError,
+    Status,
+    TaskQ,
+    current,
+)
 from taskq.backends import Store
 from taskq.backends.sql import PostgresBackend, SQLiteBackend
+from taskq.errors import BackendUnavailable
 from taskq.middleware import Next
 from taskq.snapshot import ActivityInfo, Filter, Page
 from tests.chaos.proxy import Proxy
@@ -26,7 +35,7 @@ from tests.faulty import FaultyBackend
 
 pytestmark = pytest.mark.chaos
 
-METHODS = ("submit", "claim", "settle", "hand_back", "heartbeat", "held")
+METHODS = ("submit", "claim", "settle", "hand_back", "heartbeat", "held", "cancel")
 RENEWAL = 0.5
 """Seconds between two heartbeats; leases are far longer, so that no reaper helps."""
 
@@ -101,6 +110,12 @@ class Lossy:
                 rows = await self.all()
                 if len(rows) == count and all(row.status.terminal for row in rows):
                     return rows
+                await anyio.sleep(0.02)
+
+    async def until_running(self, id: UUID) -> None:
+        """Wait until its handler runs."""
+        with anyio.fail_after(10):
+            while not self.runs[id]:
                 await anyio.sleep(0.02)
 
     async def until_lost(self, method: str) -> None:
@@ -226,6 +241,36 @@ async def test_a_heartbeat_whose_reply_was_lost_takes_nothing_from_its_worker(
         assert await gate == 1
     assert lossy.runs == Counter([first.id, gate.id])
     assert await counted(lossy) == Counter({"quick": 1, "gate": 1})
+
+
+async def test_a_cancel_whose_reply_was_lost_is_not_said_to_be_refused(lossy: Lossy) -> None:
+    """promise:G10: made again unasked, it would find what it had cancelled itself, and deny it."""
+    waiting = await lossy.quick.adelay()
+    lossy.lose("cancel")
+    with pytest.raises(BackendUnavailable):
+        await waiting.acancel()
+    assert (await waiting.ainfo()).status is Status.CANCELLED
+
+    running = await lossy.gate.adelay()
+    async with lossy.taskq.worker():
+        await lossy.until_running(running.id)
+        lossy.lose("cancel")
+        with pytest.raises(BackendUnavailable):
+            await running.acancel()
+        with pytest.raises(ActivityCancelled):
+            await running
+
+
+async def test_a_cancel_that_never_got_there_is_made_again(proxy: Proxy) -> None:
+    """promise:G10: on PostgreSQL, where the connection tells which of the two it was."""
+    lossy = Lossy(LossyWay(proxy))
+    async with lossy.taskq:
+        waiting = await lossy.quick.adelay()
+        lossy.lose("cancel", before=True)
+        assert await waiting.acancel()
+        proxy.cut_all()
+        assert not await waiting.acancel()
+    assert lossy.pending("cancel") == 0
 
 
 async def counted(lossy: Lossy) -> Counter[str]:

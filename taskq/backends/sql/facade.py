@@ -64,11 +64,15 @@ class Facade:
     async def read(self, function: Callable[[Connection, datetime], T]) -> T:
         """``function(connection, now)`` on one consistent view of the database."""
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        return await self._repeated(function, options)
+        return await self._repeated(function, options, writes=False)
 
     async def write(self, function: Callable[[Connection, datetime], T]) -> T:
-        """``function(connection, now)``, again where it lost against other transactions."""
-        return await self._repeated(function, {"isolation_level": "READ COMMITTED"})
+        """``function(connection, now)``, again where it lost against other transactions.
+
+        Not where the connection broke in the commit: it may have been done, and made again it would
+        answer what it has made itself. That raises DBAPIError.
+        """
+        return await self._repeated(function, {"isolation_level": "READ COMMITTED"}, writes=True)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -85,30 +89,42 @@ class Facade:
         self._engine = None
 
     async def _repeated(
-        self, function: Callable[[Connection, datetime], T], options: dict[str, Any]
+        self,
+        function: Callable[[Connection, datetime], T],
+        options: dict[str, Any],
+        *,
+        writes: bool,
     ) -> T:
         """Again also, at once, where the connection had been cut while it was idle."""
         cut = False
         for number in range(TRIES):
+            committing = asyncio.Event()
             try:
-                return await self._run(function, options)
+                return await self._run(function, options, committing)
             except DBAPIError as error:
-                again = sqlstate(error) in REPEATABLE
-                if number == TRIES - 1 or not (again or (error.connection_invalidated and not cut)):
+                doubtful = cut or (writes and committing.is_set())
+                lost = error.connection_invalidated and not doubtful
+                if number == TRIES - 1 or not (lost or sqlstate(error) in REPEATABLE):
                     raise
                 cut = cut or error.connection_invalidated
             await asyncio.sleep(pause(number))
         raise AssertionError("unreachable")
 
     async def _run(
-        self, function: Callable[[Connection, datetime], T], options: dict[str, Any]
+        self,
+        function: Callable[[Connection, datetime], T],
+        options: dict[str, Any],
+        committing: asyncio.Event,
     ) -> T:
+        """``committing`` is set when there is nothing left to do but to commit."""
         async with self._running().connect() as connection:
             await connection.execution_options(**options, **self._options)
             try:
                 async with connection.begin():
                     now = await self._begin(connection)
-                    return await connection.run_sync(function, now)
+                    answer = await connection.run_sync(function, now)
+                    committing.set()
+                    return answer
             except DBAPIError as error:
                 if spoils(error) and not error.connection_invalidated:
                     await connection.invalidate()
