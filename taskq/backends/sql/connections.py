@@ -181,9 +181,12 @@ class Connections:
             await part(oldest)
 
     async def _part_idle(self) -> None:
+        """All at once: a server that is gone without a word answers no farewell."""
         idle, self._idle = self._idle, []
-        for raw, _ in idle:
-            await part(raw)
+        ends = await asyncio.gather(*(part(raw) for raw, _ in idle), return_exceptions=True)
+        for end in ends:
+            if end is not None:
+                raise end
 
     def _gather(self) -> None:
         """Connections live and die with the loop on which they were made."""
