@@ -9,6 +9,7 @@ from taskq.backends import ClaimRequest
 from taskq.backends.sql import PostgresBackend
 from taskq.bridge import ResidentBridge
 from taskq.identifiers import new_id
+from tests.chaos.arena import PATIENCE, until
 from tests.postgres.conftest import Sql
 from tests.postgres_databases import Databases
 
@@ -32,9 +33,8 @@ def test_a_claim_that_waited_takes_what_it_has_from_when_it_got_it(
     other = f"{postgres_url}?application_name=other"
     databases.run(other, "BEGIN", "LOCK TABLE taskq_activities IN EXCLUSIVE MODE")
     with ThreadPoolExecutor(1) as thread:
-        claim = thread.submit(bridge.call_sync, backend.claim, request)
-        while not sql(WAITING)[0][0]:
-            pass
+        claim = thread.submit(bridge.call_sync, backend.claim, request, deadline=PATIENCE)
+        until(lambda: sql(WAITING)[0][0], "the claim waits")
         databases.run(other, INSERT, "COMMIT")
         [attempt] = claim.result()
     databases.part(other)
