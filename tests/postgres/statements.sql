@@ -83,20 +83,6 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < now() ORDER BY taskq_activities.lease_until, taskq_activities.id
  LIMIT $1;
 
--- promote
-WITH moved AS
-(UPDATE taskq_activities SET status='pending' WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
-FROM taskq_activities
-WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.ready_at <= now() ORDER BY taskq_activities.ready_at, taskq_activities.id
- LIMIT $1 FOR UPDATE SKIP LOCKED))) RETURNING taskq_activities.id)
- SELECT (SELECT count(*) AS count_1
-FROM moved) AS anon_1, (SELECT CAST(EXTRACT(epoch FROM taskq_activities.ready_at - now()) AS DOUBLE PRECISION) AS anon_3
-FROM taskq_activities
-WHERE taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.ready_at, taskq_activities.id
- LIMIT 1 OFFSET (SELECT count(*) AS count_1
-FROM moved)) AS anon_2
-WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
-
 -- outcomes
 SELECT taskq_activities.id, taskq_activities.status, taskq_activities.result, taskq_activities.error, taskq_activities.error_kind
 FROM taskq_activities
@@ -233,6 +219,42 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $6::VARCH
 WHERE chosen.type = ANY ($7::TEXT[]) ORDER BY chosen.priority DESC, chosen.ready_at, chosen.id
  LIMIT $8::INTEGER))) AND (taskq_activities.status || '') = 'pending' ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
  LIMIT $9 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- promote
+WITH moved AS
+(UPDATE taskq_activities SET status='pending' WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.ready_at <= now() ORDER BY taskq_activities.ready_at, taskq_activities.id
+ LIMIT $1 FOR UPDATE SKIP LOCKED))) RETURNING taskq_activities.id)
+ SELECT (SELECT count(*) AS count_1
+FROM moved) AS anon_1, (SELECT CAST(EXTRACT(epoch FROM first.ready_at - now()) AS DOUBLE PRECISION) AS anon_3
+FROM (SELECT taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.ready_at <= '9998-12-31T23:59:59.999999+00:00' ORDER BY taskq_activities.ready_at, taskq_activities.id
+ LIMIT 1 OFFSET (SELECT count(*) AS count_1
+FROM moved)) AS first) AS anon_2
+WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
+
+-- promote (lawful)
+WITH moved AS
+(UPDATE taskq_activities SET status='pending' WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (cancel_requested_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (claim BETWEEN 0 AND 9007199254740991) IS NOT FALSE AND (crash_count BETWEEN 0 AND 2147483647) IS NOT FALSE AND (created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (depth BETWEEN 0 AND 2147483647) IS NOT FALSE AND (expires_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (finished_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (lease_until BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (length(queue) BETWEEN 1 AND 120) IS NOT FALSE AND (length(type) BETWEEN 1 AND 120) IS NOT FALSE AND (max_crashes BETWEEN 1 AND 2147483647) IS NOT FALSE AND (max_retries BETWEEN 0 AND 2147483647) IS NOT FALSE AND (priority BETWEEN 1 AND 4) IS NOT FALSE AND (ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (retry_count BETWEEN 0 AND 2147483647) IS NOT FALSE AND (started_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)) IS NOT FALSE AND (status IN ('pending', 'scheduled', 'processing', 'retrying', 'completed', 'failed', 'dead_letter', 'cancelled')) IS NOT FALSE AND (timeout_ms BETWEEN 1 AND 9007199254740991) IS NOT FALSE AND taskq_activities.ready_at <= now() ORDER BY taskq_activities.ready_at, taskq_activities.id
+ LIMIT $1 FOR UPDATE SKIP LOCKED))) RETURNING taskq_activities.id)
+ SELECT (SELECT count(*) AS count_1
+FROM moved) AS anon_1, (SELECT CAST(EXTRACT(epoch FROM first.ready_at - now()) AS DOUBLE PRECISION) AS anon_3
+FROM (SELECT taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (cancel_requested_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (claim BETWEEN 0 AND 9007199254740991) IS NOT FALSE AND (crash_count BETWEEN 0 AND 2147483647) IS NOT FALSE AND (created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (depth BETWEEN 0 AND 2147483647) IS NOT FALSE AND (expires_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (finished_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (lease_until BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (length(queue) BETWEEN 1 AND 120) IS NOT FALSE AND (length(type) BETWEEN 1 AND 120) IS NOT FALSE AND (max_crashes BETWEEN 1 AND 2147483647) IS NOT FALSE AND (max_retries BETWEEN 0 AND 2147483647) IS NOT FALSE AND (priority BETWEEN 1 AND 4) IS NOT FALSE AND (ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (retry_count BETWEEN 0 AND 2147483647) IS NOT FALSE AND (started_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)) IS NOT FALSE AND (status IN ('pending', 'scheduled', 'processing', 'retrying', 'completed', 'failed', 'dead_letter', 'cancelled')) IS NOT FALSE AND (timeout_ms BETWEEN 1 AND 9007199254740991) IS NOT FALSE AND taskq_activities.ready_at <= '9998-12-31T23:59:59.999999+00:00' ORDER BY taskq_activities.ready_at, taskq_activities.id
+ LIMIT 1 OFFSET (SELECT count(*) AS count_1
+FROM moved)) AS first) AS anon_2
+WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
+
+-- claim (lawful)
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND (cancel_requested_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (claim BETWEEN 0 AND 9007199254740991) IS NOT FALSE AND (crash_count BETWEEN 0 AND 2147483647) IS NOT FALSE AND (created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (depth BETWEEN 0 AND 2147483647) IS NOT FALSE AND (expires_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (finished_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (lease_until BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (length(queue) BETWEEN 1 AND 120) IS NOT FALSE AND (length(type) BETWEEN 1 AND 120) IS NOT FALSE AND (max_crashes BETWEEN 1 AND 2147483647) IS NOT FALSE AND (max_retries BETWEEN 0 AND 2147483647) IS NOT FALSE AND (priority BETWEEN 1 AND 4) IS NOT FALSE AND (ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (retry_count BETWEEN 0 AND 2147483647) IS NOT FALSE AND (started_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00') IS NOT FALSE AND (status <> 'processing' OR (worker IS NOT NULL AND lease_until IS NOT NULL)) IS NOT FALSE AND (status IN ('pending', 'scheduled', 'processing', 'retrying', 'completed', 'failed', 'dead_letter', 'cancelled')) IS NOT FALSE AND (timeout_ms BETWEEN 1 AND 9007199254740991) IS NOT FALSE ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
 
 -- listed by tag
 SELECT taskq_activities.id

@@ -54,6 +54,9 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
         yield f"claim ({name})", postgres_statements.claim(shape)
         yield f"any_candidate ({name})", postgres_statements.any_candidate(shape)
     yield "claim_served", postgres_statements.claim_served(2)
+    yield "promote", postgres_statements.promote()
+    yield "promote (lawful)", postgres_statements.promote(lawful=True)
+    yield "claim (lawful)", postgres_statements.claim(SHAPES["one queue"], lawful=True)
     yield "listed by tag", queries.listed(Filter(tags={"a": "b"}), Page(), [])
 
 

@@ -6,6 +6,7 @@ import importlib
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 _asyncpg: Any = importlib.import_module("asyncpg")
@@ -98,13 +99,17 @@ _KEEPALIVE: Final = {
 """By the name in ``socket``; a system has some of them. The server's side is not ours to set: a
 pooler refuses the parameters for it."""
 
+_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
 
 async def connect(dsn: str, *, timeout: float, prepared: bool) -> Raw:
     """A new connection. Raises ``BROKEN``. ``prepared``: statements are kept by name.
 
     A peer that is gone without a word (a host without power, a firewall that forgot) is noticed
     within about a minute, also where nothing is being asked: the connection that listens never asks
-    for long.
+    for long. An instant that is none for Python (year 20000, infinity) is read as None: one such
+    row would make a whole answer unreadable.
     """
     connection = await _asyncpg.connect(
         dsn,
@@ -112,9 +117,25 @@ async def connect(dsn: str, *, timeout: float, prepared: bool) -> Raw:
         statement_cache_size=200 if prepared else 0,
         max_cacheable_statement_size=0,
     )
+    await connection.set_type_codec(
+        "timestamptz", schema="pg_catalog", encoder=_stored, decoder=_instant, format="tuple"
+    )
     _keep_alive(connection._transport.get_extra_info("socket"))
     raw: Raw = connection
     return raw
+
+
+def _stored(instant: datetime) -> tuple[int]:
+    if instant.tzinfo is None:
+        raise ValueError(f"an instant must be aware, not {instant!r}")
+    return ((instant - _EPOCH) // _MICROSECOND,)
+
+
+def _instant(stored: tuple[int]) -> datetime | None:
+    try:
+        return _EPOCH + timedelta(microseconds=stored[0])
+    except OverflowError:
+        return None
 
 
 def _keep_alive(connected: socket.socket) -> None:

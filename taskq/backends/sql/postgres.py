@@ -46,7 +46,7 @@ from taskq.backends.sql.postgres_facts import facts
 from taskq.backends.sql.postgres_failures import mapped, notify_queue_is_full
 from taskq.backends.sql.postgres_schema import look
 from taskq.lifecycle import Settlement, Transition
-from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.model import TERMINAL, Activity, Attempt, Ended, Lease, Receipt, Status
 
 T = TypeVar("T")
 
@@ -191,7 +191,7 @@ class PostgresBackend(CommonStore):
         """See ``Backend.expired``."""
         with self._mapped():
             found = await self._engine.fetch(postgres_statements.expired(), {"limit": limit})
-        return [rows.attempt(row) for row in found]
+        return [rows.attempt(row) for row in found if row["worker"] is not None]
 
     async def promote(self, limit: int) -> Promotion:
         """See ``Backend.promote``."""
@@ -210,7 +210,7 @@ class PostgresBackend(CommonStore):
                 postgres_statements.outcomes(), {"ids": list(answers)}
             )
         for id, status, result, error, kind in found:
-            if Status(status).terminal:
+            if status in TERMINAL:
                 failure = rows.error_of(error, kind)
                 answers[id] = Ended(status=Status(status), result=result, error=failure)
             else:

@@ -31,6 +31,9 @@ FAILED: Final = "25P02"
 POOLER: Final = frozenset({"26000", "42P05"})
 """A statement's name that another session has, or this one has not."""
 
+BROKEN_RULE: Final = "23514"
+"""A row is not as a CHECK of its table wants it."""
+
 _INDEX: Final = frozenset({"nbtutils.c", "indextuple.c"})
 """Where the server finds that a value is too long for an index."""
 

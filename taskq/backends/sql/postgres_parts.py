@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     TIMESTAMP,
+    Boolean,
+    CheckConstraint,
     ColumnElement,
     Double,
     Interval,
     Select,
+    Table,
     TableValuedAlias,
     Text,
     Uuid,
+    and_,
     bindparam,
     column,
     func,
@@ -23,6 +28,8 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.types import TypeEngine
+
+from taskq.backends.sql.prepared import DIALECT
 
 INSTANT = TIMESTAMP(timezone=True)
 SECONDS: TypeEngine[Any] = Double()
@@ -53,6 +60,19 @@ def telling() -> ColumnElement[bool]:
     hints = spread("hints", {"channels": Text(), "payloads": Text()}, hidden=False)
     sent = func.count(func.pg_notify(hints.c.channels, hints.c.payloads))
     return select(sent).select_from(hints).scalar_subquery().is_not(None)
+
+
+@cache
+def lawful(table: Table) -> ColumnElement[bool]:
+    """Whether a row is as the rules of ``table`` want it, but for those of kinds, which are
+    SQLite's. Unknown is lawful, as it is for a CHECK."""
+    compiler: Any = DIALECT.statement_compiler(DIALECT, None)
+    rules = [
+        compiler.process(each.sqltext, include_table=False, literal_binds=True)
+        for each in table.constraints
+        if isinstance(each, CheckConstraint) and not str(each.name).endswith("_kind")
+    ]
+    return and_(*(literal_column(f"({rule}) IS NOT FALSE", Boolean()) for rule in sorted(rules)))
 
 
 def spread(

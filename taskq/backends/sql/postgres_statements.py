@@ -59,6 +59,7 @@ from taskq.backends.sql.postgres_parts import (
     spread,
     telling,
 )
+from taskq.backends.sql.postgres_parts import lawful as is_lawful
 from taskq.backends.sql.statements import ATTEMPT, ClaimShape, unindexed
 from taskq.backends.sql.tables import activities, events, keys, spelled
 from taskq.model import Status
@@ -265,29 +266,31 @@ def _hashes() -> ColumnElement[Any]:
 
 
 @cache
-def claim(shape: ClaimShape) -> Executable:
+def claim(shape: ClaimShape, *, lawful: bool = False) -> Executable:
     """Give up to ``limit`` rows to ``holder`` for ``lease`` seconds; answers them in no order.
+
+    ``lawful``: none that breaks a rule of the table, which nobody may write.
 
     One place is walked in order over what others hold locked. Several places are merged first,
     ``window`` of them, without a lock; of these up to ``limit`` that nobody holds are taken.
     """
     if shape.queues + shape.types == 1:
-        return _claimed(_locked(_ready(0, shape.types == 1)))
-    return _claimed(_free_of(select(_first(shape).c.id)))
+        return _claimed(_locked(_ready(0, shape.types == 1, lawful)))
+    return _claimed(_free_of(select(_first(shape, lawful).c.id)))
 
 
 @cache
-def claim_served(queues: int) -> Executable:
+def claim_served(queues: int, *, lawful: bool = False) -> Executable:
     """The same from the first ``window`` rows of whole queues, where their type is of ``types``:
     of the first ``served`` such rows."""
-    first = _first(ClaimShape(queues, 0)).c
+    first = _first(ClaimShape(queues, 0), lawful).c
     types = bindparam("types", type_=ARRAY(Text()))
     served = select(first.id).where(first.type == any_(types))
     ordered = served.order_by(first.priority.desc(), first.ready_at, first.id)
     return _claimed(_free_of(ordered.limit(bindparam("served", type_=Integer()))))
 
 
-def _ready(number: int, typed: bool) -> Select[*tuple[Any, ...]]:
+def _ready(number: int, typed: bool, lawful: bool) -> Select[*tuple[Any, ...]]:
     """The rows of one place, in claim order, from the index that has them so."""
     ready = select(_activity.id, _activity.priority, _activity.ready_at, _activity.type).where(
         _pending,
@@ -296,10 +299,12 @@ def _ready(number: int, typed: bool) -> Select[*tuple[Any, ...]]:
     )
     if typed:
         ready = ready.where(_activity.type == bindparam(f"type_{number}"))
+    if lawful:
+        ready = ready.where(is_lawful(activities))
     return ready.order_by(_activity.priority.desc(), _activity.ready_at, _activity.id)
 
 
-def _first(shape: ClaimShape) -> Subquery:
+def _first(shape: ClaimShape, lawful: bool = False) -> Subquery:
     """The first ``window`` rows of all places.
 
     Each place is ordered and limited by itself: only then are they merged as they come, and not
@@ -307,7 +312,7 @@ def _first(shape: ClaimShape) -> Subquery:
     """
     window: ColumnElement[int] = bindparam("window", type_=Integer())
     count = shape.queues + shape.types
-    terms = [_ready(number, number >= shape.queues).limit(window) for number in range(count)]
+    terms = [_ready(each, each >= shape.queues, lawful).limit(window) for each in range(count)]
     if count == 1:
         return terms[0].subquery("chosen")
     merged = union_all(*terms).order_by(desc("priority"), "ready_at", "id")
@@ -442,13 +447,15 @@ def expired() -> Executable:
 
 
 @cache
-def promote() -> Executable:
+def promote(*, lawful: bool = False) -> Executable:
     """Move up to ``limit`` due rows to pending, in order of their due time.
 
-    Answers how many, and the seconds until the next one is due.
+    ``lawful`` as for ``claim``. Answers how many, and the seconds until the next one is due; what
+    is later than the last instant never is.
     """
     order = (_activity.ready_at, _activity.id)
-    due = select(_activity.id).where(_waiting, _activity.ready_at <= NOW).order_by(*order)
+    waiting = [_waiting, is_lawful(activities)] if lawful else [_waiting]
+    due = select(_activity.id).where(*waiting, _activity.ready_at <= NOW).order_by(*order)
     locked = due.limit(bindparam("limit")).with_for_update(skip_locked=True)
     moved = (
         update(activities)
@@ -458,10 +465,9 @@ def promote() -> Executable:
         .cte("moved")
     )
     count = select(func.count()).select_from(moved).scalar_subquery()
-    ahead = func.extract("epoch", _activity.ready_at - NOW).cast(Double)
-    following = (
-        select(ahead).where(_waiting).order_by(*order).offset(count).limit(literal_column("1"))
-    )
+    coming = select(_activity.ready_at).where(*waiting, _activity.ready_at <= _last)
+    first = coming.order_by(*order).offset(count).limit(literal_column("1")).subquery("first")
+    following = select(func.extract("epoch", first.c.ready_at - NOW).cast(Double))
     return select(count, following.scalar_subquery()).where(lasting())
 
 

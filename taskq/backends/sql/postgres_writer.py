@@ -11,11 +11,12 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
 from taskq.backends.changes import Changes
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import postgres_beats, postgres_submission, rows
+from taskq.backends.sql import driver, postgres_beats, postgres_submission, rows
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql.channels import Message
 from taskq.backends.sql.connections import Connections, Session
 from taskq.backends.sql.driver import Record, Records
+from taskq.backends.sql.postgres_failures import BROKEN_RULE, sqlstate
 from taskq.backends.sql.postgres_submission import (
     Columns,
     Rows,
@@ -91,23 +92,34 @@ async def _take(session: Session, steps: Steps[T]) -> T:
 
 
 async def claim(connections: Connections, request: ClaimRequest) -> list[Attempt]:
-    """See ``Backend.claim``."""
+    """See ``Backend.claim``. Rows that a rule of the table keeps from being written are passed by:
+    somebody has made that rule anew, NOT VALID, over what breaks it."""
+    try:
+        return await _claim(connections, request, lawful=False)
+    except driver.PostgresError as error:
+        if sqlstate(error) != BROKEN_RULE:
+            raise
+    return await _claim(connections, request, lawful=True)
+
+
+async def _claim(connections: Connections, request: ClaimRequest, *, lawful: bool) -> list[Attempt]:
     queues = tuple(dict.fromkeys(request.queues))
     types = None if request.types is None else tuple(dict.fromkeys(request.types))
     if not queues or types == ():
         return []
     if types is None:
-        found = await _claim_at(connections, request, [Place(queue) for queue in queues])
+        places = [Place(queue) for queue in queues]
+        found = await _claim_at(connections, request, places, lawful=lawful)
     elif len(queues) * len(types) <= MERGED:
         places = [Place(queue, type) for queue in queues for type in types]
-        found = await _claim_at(connections, request, places)
+        found = await _claim_at(connections, request, places, lawful=lawful)
     else:
-        found = await _claim_served(connections, request, queues, types)
+        found = await _claim_served(connections, request, queues, types, lawful=lawful)
     return sorted(found, key=lambda each: (-each.priority, each.ready_at, each.id))
 
 
 async def _claim_at(
-    connections: Connections, request: ClaimRequest, places: Sequence[Place]
+    connections: Connections, request: ClaimRequest, places: Sequence[Place], *, lawful: bool
 ) -> list[Attempt]:
     """From these places. Where others hold what was seen, look further before giving up."""
     if not places:
@@ -117,7 +129,7 @@ async def _claim_at(
     values = {**_claimer(request), **place_values(places)}
     for _ in range(WIDER):
         values["window"] = window
-        found = await _attempts(connections, statements.claim(shape), values)
+        found = await _attempts(connections, statements.claim(shape, lawful=lawful), values)
         if found or len(places) == 1 or not await _any(connections, shape, values):
             return found
         window *= 8
@@ -134,6 +146,8 @@ async def _claim_served(
     request: ClaimRequest,
     queues: Sequence[str],
     types: Sequence[str],
+    *,
+    lawful: bool,
 ) -> list[Attempt]:
     """For a worker of many types: most of what is first in its queues will be for it.
 
@@ -146,14 +160,15 @@ async def _claim_served(
         "served": 2 * request.limit,
         "types": types,
     }
-    found = await _attempts(connections, statements.claim_served(len(queues)), values)
+    statement = statements.claim_served(len(queues), lawful=lawful)
+    found = await _attempts(connections, statement, values)
     if found:
         return found
     places: list[Place] = []
     for queue in queues:
         waiting = {row[0] for row in await connections.fetch(waiting_types(), {"queue": queue})}
         places += (Place(queue, type) for type in sorted(waiting.intersection(types)))
-    return await _claim_at(connections, request, places)
+    return await _claim_at(connections, request, places, lawful=lawful)
 
 
 async def _attempts(
@@ -282,10 +297,11 @@ def _settlement(transition: Transition, row: Record | None) -> Settlement:
     if applies:
         status = Status.CANCELLED if instead else transition.status
         return Settlement(transition.id, Verdict.APPLIED, status)
+    known = rows.status_of(before)
     same = worker == transition.worker and claim == transition.claim
-    mine = same and Status(before) is not Status.PROCESSING
+    mine = same and known not in (None, Status.PROCESSING)
     verdict = Verdict.ALREADY_MINE if mine else Verdict.LOST
-    return Settlement(transition.id, verdict, Status(before))
+    return Settlement(transition.id, verdict, known)
 
 
 # -- leases, time --
@@ -329,6 +345,12 @@ def _buckets(buckets: Sequence[Bucket]) -> Columns:
 
 
 async def promote(connections: Connections, limit: int) -> Promotion:
-    """See ``Backend.promote``."""
-    [[moved, ahead]] = await connections.fetch(statements.promote(), {"limit": limit})
+    """See ``Backend.promote``. As for a claim, what must not be written is passed by."""
+    try:
+        [[moved, ahead]] = await connections.fetch(statements.promote(), {"limit": limit})
+    except driver.PostgresError as error:
+        if sqlstate(error) != BROKEN_RULE:
+            raise
+        lawful = statements.promote(lawful=True)
+        [[moved, ahead]] = await connections.fetch(lawful, {"limit": limit})
     return Promotion(moved=moved, next_due=None if ahead is None else max(0.0, ahead))

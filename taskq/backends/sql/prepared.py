@@ -12,7 +12,8 @@ from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.sql import ClauseElement
 
 _make: Any = PGDialect_asyncpg
-_dialect: Final[Any] = _make()
+DIALECT: Final[Any] = _make()
+"""How SQL is written for the driver."""
 
 
 class Prepared(Struct, frozen=True):
@@ -32,7 +33,7 @@ class Prepared(Struct, frozen=True):
 def prepared(statement: Executable, schema: str | None) -> Prepared:
     """Compile a statement, once; its tables are in ``schema``, else where the search path says."""
     compiled: Any = cast("ClauseElement", statement).compile(
-        dialect=_dialect,
+        dialect=DIALECT,
         schema_translate_map=None if schema is None else {None: schema},
         compile_kwargs={"render_postcompile": True},
         render_schema_translate=schema is not None,

@@ -109,9 +109,9 @@ def info(row: Record) -> ActivityInfo | None:
     """A row of ``queries.INFO``; None for one without a readable id and state."""
     *values, error_kind = row
     fields: dict[str, Any] = dict(zip(ActivityInfo.__struct_fields__, values, strict=True))
-    if fields["id"] is None or fields["status"] not in _STATUSES:
+    fields["status"] = status_of(fields["status"])
+    if fields["id"] is None or fields["status"] is None:
         return None
-    fields["status"] = Status(fields["status"])
     fields["error"] = error_of(fields["error"], error_kind)
     fields["tags"] = _decoded(_tags, fields["tags"]) or {}
     fields["metadata"] = _decoded(_object, fields["metadata"]) or {}
@@ -124,6 +124,9 @@ def _shared(fields: dict[str, Any]) -> dict[str, Any]:
     The tables refuse what is nonsense; where another program has stored it all the same, it is read
     as the nearest that makes sense, so that the activity stays visible and its neighbours go on.
     """
+    fields["queue"] = fields["queue"] or ""
+    fields["type"] = fields["type"] or ""
+    fields["payload"] = fields["payload"] or ""
     fields["root_id"] = fields["root_id"] or fields["id"]
     fields["origin_id"] = fields["origin_id"] or fields["id"]
     fields["priority"] = _PRIORITIES.get(fields["priority"], Priority.NORMAL)
@@ -136,6 +139,11 @@ def _shared(fields: dict[str, Any]) -> dict[str, Any]:
     for name in ("claim", "retry_count", "crash_count", "depth"):
         fields[name] = _count(fields[name], 0)
     return fields
+
+
+def status_of(text: object) -> Status | None:
+    """A state; None for what is none."""
+    return Status(text) if text in _STATUSES else None
 
 
 def ended(row: Record) -> Ended:

@@ -248,7 +248,7 @@ def _holders(
 
 def _holdings(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Holding]:
     found = chunked(connection, statements.holdings(), "ids", ids)
-    return {row.id: Holding.of(row) for row in found}
+    return {row.id: Holding.of(row) for row in found if rows.status_of(row.status) is not None}
 
 
 def _write(connection: Connection, settling: Settling) -> None:
