@@ -236,7 +236,8 @@ class Backend(Protocol):
     async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
         """Request cancels. What is not running and not ended becomes cancelled at once; what is
         processing is flagged, with an event row; a flagged one stays as it is. Answers each found
-        activity's status before; unknown ids are absent."""
+        activity's status before; unknown ids are absent. Where the answer is lost it raises, and
+        does not ask again by itself: that would find what the first request did."""
         ...
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
