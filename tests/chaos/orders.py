@@ -76,8 +76,8 @@ class Orders:
         self._url = make_url(url).set(drivername=sync)
         self._async_url = make_url(url).set(drivername=awaited)
 
-    def place(self, activity: Any, plan: Plan) -> None:
-        """Order one activity."""
+    def place(self, activity: Any, plan: Plan) -> bool:
+        """Order one activity; False where that failed, and nobody knows how it ended."""
         self._write("ordered", activity.id)
         try:
             if plan.awaited:
@@ -86,6 +86,8 @@ class Orders:
                 self._place(activity, plan)
         except FAILURES as error:
             self._write("refused", activity.id, error=str(error))
+            return False
+        return True
 
     def _place(self, activity: Any, plan: Plan) -> None:
         engine = create_engine(self._url, poolclass=NullPool)

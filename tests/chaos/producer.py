@@ -28,8 +28,8 @@ KEYS = 40
 
 class Producer:
     """Makes ``rate`` activities a second at the most, in the app of a folder: each kind of deed
-    once, then as it comes. ``deadly``: some activities kill their worker, some orders this
-    process."""
+    once, again while it fails, then as it comes. ``deadly``: some activities kill their worker, and
+    some orders this process."""
 
     def __init__(self, app: Any, log: Path, *, seed: int, rate: float, deadly: bool = True) -> None:
         self._app = app
@@ -50,7 +50,10 @@ class Producer:
             self._change_mind: 4,
         }
         ends: tuple[End, ...] = ("rollback", "commit")
-        self._first = [*(partial(self._order, end) for end in ends), *self._deeds][::-1]
+        self._first: list[Callable[[], int]] = [
+            *(partial(self._order, end) for end in ends),
+            *self._deeds,
+        ][::-1]
 
     def run(self, seconds: float) -> None:
         """Go on for so long."""
@@ -83,14 +86,17 @@ class Producer:
         delay = dice.choice([None, dice.uniform(0.2, 1.0)])
         activity = (app.quick if delay is None else app.quick.options(delay=delay)).build()
         self._write("intent", activity.id, **intent(activity))
-        self._orders.place(activity, planned(dice, end=end, deadly=self._deadly))
+        plan = planned(dice, end=end, deadly=self._deadly)
+        if not self._orders.place(activity, plan) and end is not None:
+            self._first.append(partial(self._order, end))
         return 1
 
     def _change_mind(self) -> int:
         """Cancel what waits for its time."""
-        activity = self._app.quick.options(delay=self._random.uniform(0.5, 2.0)).build()
+        activity = self._app.quick.options(delay=self._random.uniform(1.0, 2.0)).build()
         self._enqueue([activity])
-        self._cancel_one(activity.id)
+        if not self._cancel_one(activity.id):
+            self._first.append(self._change_mind)
         return 1
 
     def _built(self) -> Any:
@@ -133,12 +139,14 @@ class Producer:
             self._cancel_one(self._random.choice(list(self._recent)[-8:]))
         return 1
 
-    def _cancel_one(self, id: UUID) -> None:
+    def _cancel_one(self, id: UUID) -> bool:
+        """Whether there was an answer that says what it was."""
         try:
             before = self._call(self._store.cancel, [id]).get(id)
         except BackendError:
-            return
+            return False
         self._write("cancelled", id, before=before)
+        return before is not None
 
     def _look(self) -> int:
         """See which have ended, and how."""
