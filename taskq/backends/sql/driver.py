@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -87,6 +88,8 @@ class Raw(Protocol):
 
 Records = Sequence[Record]
 
+_MOMENT: Final = 0.1
+"""Seconds that a cancelled connect has to come to an end, or to a place where it can be ended."""
 _DEAD_AFTER: Final = 60
 """Seconds after which a peer that went without a word counts as dead; asyncpg sets nothing."""
 _KEEPALIVE: Final = {
@@ -111,12 +114,20 @@ async def connect(dsn: str, *, timeout: float, prepared: bool) -> Raw:
     for long. An instant that is none for Python (year 20000, infinity) is read as None: one such
     row would make a whole answer unreadable.
     """
-    connection = await _asyncpg.connect(
-        dsn,
-        timeout=timeout,
-        statement_cache_size=200 if prepared else 0,
-        max_cacheable_statement_size=0,
+    opening: asyncio.Future[Any] = asyncio.ensure_future(
+        _asyncpg.connect(
+            dsn,
+            timeout=timeout,
+            statement_cache_size=200 if prepared else 0,
+            max_cacheable_statement_size=0,
+        )
     )
+    try:
+        await asyncio.wait({opening})
+    except asyncio.CancelledError:
+        await _abandon(opening)
+        raise
+    connection = opening.result()
     await connection.set_type_codec(
         "timestamptz", schema="pg_catalog", encoder=_stored, decoder=_instant, format="tuple"
     )
@@ -136,6 +147,25 @@ def _instant(stored: tuple[int]) -> datetime | None:
         return _EPOCH + timedelta(microseconds=stored[0])
     except OverflowError:
         return None
+
+
+async def _abandon(opening: asyncio.Future[Any]) -> None:
+    """End a connect that nobody waits for; what it has opened is dropped.
+
+    Not at once: asyncpg, cancelled just after the network has connected, leaves a future behind
+    whose error the event loop then prints.
+    """
+    opening.add_done_callback(_drop)
+    try:
+        await asyncio.wait({opening}, timeout=_MOMENT)
+    finally:
+        opening.cancel()
+    await asyncio.wait({opening})
+
+
+def _drop(opened: asyncio.Future[Any]) -> None:
+    if not opened.cancelled() and opened.exception() is None:
+        opened.result().terminate()
 
 
 def _keep_alive(connected: socket.socket) -> None:
