@@ -99,10 +99,26 @@ class Settings(Struct, frozen=True, kw_only=True):
                 f" ({self.lease} s), so that a lease outlives two failed renewals"
             )
 
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"Settings({fields})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Every field; of a database URL that may hold a password, the scheme."""
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return [*(fields | {"database_url": _without_password(self.database_url)}).items()]
+
     @property
     def renewal(self) -> float:
         """Seconds between two renewals."""
         return self.renew_interval or min(10.0, self.lease / 3)
+
+
+def _without_password(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    if url == "memory://" or (scheme == "sqlite" and rest[:1] == "/" and not set(rest) & {*"@?"}):
+        return url
+    return f"{scheme}://…" if separator and scheme.replace("+", "").isalnum() else "…"
 
 
 _POSITIVE = (
@@ -230,7 +246,8 @@ def _typed(name: str, value: object) -> None:
     if value is None and "None" in kind:
         return
     if isinstance(value, bool) is not (kind == "bool") or not isinstance(value, allowed):
-        raise ConfigurationError(f"{name} must be {kind}, not {value!r}")
+        shown = f"a {type(value).__name__}" if name == "database_url" else repr(value)
+        raise ConfigurationError(f"{name} must be {kind}, not {shown}")
 
 
 def _positive(name: str, value: float | None) -> None:

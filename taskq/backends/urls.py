@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import unquote
@@ -18,6 +19,7 @@ GROUP: Final = "taskq.backends"
 """The entry-point group of other backends: the name is the URL scheme, the value is called with the
 URL and returns a Store."""
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*\Z")
 _SQLITE = frozenset({"sqlite", "sqlite+aiosqlite", "sqlite+pysqlite"})
 _FILES = "sqlite:///name.db (relative to the current folder) or sqlite:////absolute/name.db"
 
@@ -51,9 +53,9 @@ def open_url(
 
 
 def scheme_of(url: str) -> str:
-    """The scheme, in small letters. Raises ConfigurationError where there is none."""
+    """The scheme (RFC 3986), in small letters. Raises ConfigurationError where there is none."""
     scheme, separator, _ = url.partition("://")
-    if not separator or not scheme:
+    if not separator or not _SCHEME.match(scheme):
         raise ConfigurationError(
             f"a database URL looks like postgresql://user@host/name, {_FILES}, or memory://;"
             " this one has no scheme"

@@ -6,6 +6,7 @@ the tables go to the schema ``TASKQ_SCHEMA``, else to the first one of the searc
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from configparser import InterpolationError
 
 from alembic import context
 from alembic.runtime.migration import MigrationContext, MigrationInfo
@@ -26,10 +27,18 @@ def database_url() -> str:
     return (
         context.config.attributes.get("url")
         or given
-        or context.config.get_main_option("sqlalchemy.url")
+        or _configured()
         or variable("TASKQ_DATABASE_URL")
         or DEFAULT_URL
     )
+
+
+def _configured() -> str | None:
+    """The ini section's URL. Raises ConfigurationError without a piece of it."""
+    try:
+        return context.config.get_main_option("sqlalchemy.url")
+    except InterpolationError:
+        raise ConfigurationError("in an ini file, sqlalchemy.url has %% for every %") from None
 
 
 def migrate_offline() -> None:

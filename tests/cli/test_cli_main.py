@@ -53,3 +53,21 @@ def test_an_unforeseen_error_is_one_sentence_with_a_way_to_see_more(
     assert result.exit_code == 1
     assert result.stderr == "Error: RuntimeError: out of (--traceback shows where)\n"
     assert "in broken" in cli("--traceback", "list").stderr
+
+
+@pytest.mark.parametrize("command", [["status"], ["doctor"], ["migrate"], ["migrate", "--sql"]])
+@pytest.mark.parametrize("password", ["1234?5678", "1234#5678", "1234/5678", "1234@5678"])
+def test_no_command_shows_the_password_of_a_wrong_url(
+    cli, monkeypatch: pytest.MonkeyPatch, command: list[str], password: str
+) -> None:
+    url = f"postgresql://ada:{password}@127.0.0.1:1/shop"
+    given = cli(*command, "--database", url)
+    monkeypatch.setenv("TASKQ_DATABASE_URL", url)
+    found = cli(*command)
+
+    for result in (given, found):
+        assert result.exit_code != 0
+        assert isinstance(result.exception, SystemExit)
+        assert "write %40 for @" in result.output
+        assert "1234" not in result.output
+        assert "5678" not in result.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sqlite3
+import traceback
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,23 @@ def test_alembic_says_in_one_line_that_a_url_is_wrong() -> None:
         command.upgrade(config, "head")
 
     assert type(caught.value).__name__ == "CommandError"
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://ada:hun%40ter2@host/shop", "postgresql://ada:hun%%40t?er2@host/shop"]
+)
+def test_alembic_shows_no_password_of_a_wrong_url(tmp_path: Path, url: str) -> None:
+    """An ini file has a % twice; Alembic's own error for one shows the rest of the URL."""
+    file = tmp_path / "alembic.ini"
+    file.write_text(f"[alembic]\nscript_location = taskq:migrations\nsqlalchemy.url = {url}\n")
+
+    with pytest.raises(Exception, match="%") as caught:
+        command.upgrade(Config(file, stdout=io.StringIO()), "head")
+
+    assert type(caught.value).__name__ == "CommandError"
+    shown = "".join(traceback.TracebackException.from_exception(caught.value).format())
+    assert "hun" not in shown
+    assert "er2" not in shown
 
 
 def test_a_failed_migration_leaves_nothing_behind(path: Path) -> None:
