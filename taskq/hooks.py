@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from taskq.lifecycle import Transition
-from taskq.model import Activity, Attempt, DeadLetter, Hook
+from taskq.model import COUNTED_TO, Activity, Attempt, DeadLetter, Hook
 
 HOOKS: tuple[Hook, ...] = ("on_dead_letter", "on_failure")
 
@@ -54,7 +54,7 @@ def with_hooks(
             parent_id=attempt.id,
             root_id=attempt.root_id,
             origin_id=attempt.origin_id,
-            depth=attempt.depth + 1,
+            depth=min(attempt.depth + 1, COUNTED_TO),
             priority=attempt.priority,
             source=attempt.source,
             correlation_id=attempt.correlation_id,

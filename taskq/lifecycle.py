@@ -14,7 +14,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from taskq.model import Activity, Attempt, ErrorInfo, ErrorKind, Hook, Status
+from taskq.model import COUNTED_TO, Activity, Attempt, ErrorInfo, ErrorKind, Hook, Status
 
 TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
     Status.SCHEDULED: {
@@ -172,7 +172,8 @@ class Settlement(Struct, frozen=True, gc=False):
 def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transition:
     """The transition that follows from how an attempt ended. Pure: no clock, no store.
 
-    ``chance`` in 0–1 places a retry's delay inside its jitter.
+    ``chance`` in 0–1 places a retry's delay inside its jitter. Counts end at ``COUNTED_TO``, so
+    that what another program has stored there is still settled.
     """
     match outcome:
         case Succeeded(result):
@@ -299,8 +300,8 @@ def _transition(
         worker=attempt.worker,
         claim=attempt.claim,
         status=status,
-        retry_count=attempt.retry_count if retry_count is None else retry_count,
-        crash_count=attempt.crash_count if crash_count is None else crash_count,
+        retry_count=_counted(attempt.retry_count if retry_count is None else retry_count),
+        crash_count=_counted(attempt.crash_count if crash_count is None else crash_count),
         attempt=attempt.number,
         delay=delay,
         isolate=isolate,
@@ -310,3 +311,7 @@ def _transition(
         hook_names=hook_names,
         only_if_expired=only_if_expired,
     )
+
+
+def _counted(count: int) -> int:
+    return min(count, COUNTED_TO)

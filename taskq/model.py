@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from typing import Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -17,6 +17,10 @@ from msgspec import Struct
 from taskq.retry import RetryPolicy
 
 R_co = TypeVar("R_co", covariant=True)
+
+COUNTED_TO: Final = 1_000_000_000
+"""Retries, crashes and generations are counted so far and no further: two of them and one more, an
+attempt's number, fit into 32 bits, which is what databases keep them in."""
 
 
 class Priority(IntEnum):

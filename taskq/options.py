@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from taskq.backends import CallerTransaction
 from taskq.errors import ConfigurationError
-from taskq.model import DeadLetter, OnDuplicate, Priority
+from taskq.model import COUNTED_TO, DeadLetter, OnDuplicate, Priority
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
 from taskq.transaction import caller_transaction
@@ -25,7 +25,7 @@ LATEST = datetime(9998, 12, 31, 23, 59, 59, tzinfo=UTC)
 LONGEST = (LATEST - datetime(2100, 1, 1, tzinfo=UTC)).total_seconds()
 """The longest delay in seconds: counted from any day before 2100 it ends by the year 9998."""
 
-MOST = 2**31 - 1
+MOST = COUNTED_TO
 """The largest count that every store keeps."""
 LONGEST_TEXT = 1000
 """Characters of idempotency_key, source, correlation_id and user_id at the most."""

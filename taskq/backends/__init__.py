@@ -23,6 +23,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from taskq.clock import Clock
+from taskq.errors import BackendError
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 from taskq.snapshot import (
@@ -111,10 +112,15 @@ class Heartbeat(Struct, frozen=True, kw_only=True):
 
 class Renewal(Struct, frozen=True, kw_only=True):
     """The answer: of the leases to renew, the activities that are no longer held, and those held
-    whose cancel was requested."""
+    whose cancel was requested.
+
+    ``unreported`` is why the worker's row and the counts were not written, although the leases were
+    renewed. BackendUnavailable: send the counts again; another error: the store refuses them.
+    """
 
     lost: frozenset[UUID]
     cancelled: frozenset[UUID]
+    unreported: BackendError | None = None
 
 
 class Promotion(Struct, frozen=True, kw_only=True):
@@ -169,11 +175,11 @@ class Backend(Protocol):
         """Give up to ``limit`` pending activities of these queues and types to this worker.
 
         In order of priority (highest first), ready time, id. Each gets status processing, claim
-        number + 1, started_at and lease_until = now + lease by the store's clock. Isolated ones are
-        passed over, or with ``alone`` only they are given. An activity whose cancel is requested is
-        never pending. Never returns one activity twice, whatever runs at the same time. Fewer than
-        ``limit`` may be given though there are more: only none means that nothing is left but what
-        others are just claiming.
+        number + 1 (1 after the highest that can be stored), started_at and lease_until = now +
+        lease by the store's clock. Isolated ones are passed over, or with ``alone`` only they are
+        given. An activity whose cancel is requested is never pending. Never returns one activity
+        twice, whatever runs at the same time. Fewer than ``limit`` may be given though there are
+        more: only none means that nothing is left but what others are just claiming.
         """
         ...
 
@@ -208,7 +214,8 @@ class Backend(Protocol):
     async def heartbeat(self, beat: Heartbeat) -> Renewal:
         """Renew leases to now + lease by the store's clock where (id, worker, claim) still holds
         (ended but not taken back still holds), write the worker's row with ``seen_at`` = now by the
-        store's clock, add its counts; one transaction.
+        store's clock, add its counts; one transaction. What is wrong with that row or those counts,
+        or another's lock on their tables, keeps no lease from being renewed: see ``Renewal``.
 
         Also deletes the rows of workers that were not seen for ``presence.FORGOTTEN_AFTER``
         seconds (an hour): those that were killed never retire.

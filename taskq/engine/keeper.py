@@ -110,6 +110,8 @@ class Keeper:
         self._contact.answered(began)
         self._due_at = began + self._interval * (0.8 + 0.2 * self._random())
         self._pass_on(held, renewal, began)
+        if renewal.unreported is not None:
+            self._report(renewal.unreported)
         self._progress()
         self.begun.ring()
 
@@ -126,7 +128,8 @@ class Keeper:
         # connection unusable, which after so long a silence is no loss.
         with anyio.move_on_after(self._holdings.lease / 4):
             renewal = await self._backend.heartbeat(beat)
-            self._rollup.acknowledge(number)
+            if not isinstance(renewal.unreported, BackendUnavailable):
+                self._rollup.acknowledge(number)  # counts that the store refuses are dropped
             return renewal
         raise BackendUnavailable("the store did not answer a renewal in time")
 

@@ -78,7 +78,7 @@ WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS N
 FROM unnest($17::TEXT[], $18::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
 
 -- expired
-SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate
+SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, CASE WHEN taskq_activities.created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.created_at END AS created_at, CASE WHEN taskq_activities.ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.ready_at END AS ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, CASE WHEN taskq_activities.deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.deadline_at END AS deadline_at, taskq_activities.isolate
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < now() ORDER BY taskq_activities.lease_until, taskq_activities.id
  LIMIT $1;
@@ -101,13 +101,24 @@ counted AS
 (INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) SELECT bucket.minute AS minute, bucket.queue AS queue, bucket.type AS type, bucket.outcome AS outcome, bucket.count AS count, bucket.waits AS waits, bucket.runs AS runs
 FROM unnest($5::TIMESTAMP WITH TIME ZONE[], $6::TEXT[], $7::TEXT[], $8::TEXT[], $9::BIGINT[], $10::TEXT[], $11::TEXT[]) AS bucket(minute, queue, type, outcome, count, waits, runs)
 WHERE EXISTS (SELECT *
-FROM fresh) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = (taskq_rollup.count + excluded.count), waits = CASE WHEN ((taskq_rollup.waits ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.waits, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.waits, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_3
+FROM fresh) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = (least(taskq_rollup.count, 9007199254740991 - excluded.count) + excluded.count), waits = CASE WHEN ((taskq_rollup.waits ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.waits, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.waits, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_3
 FROM unnest(string_to_array(btrim(taskq_rollup.waits, '[]'), ','), string_to_array(btrim(excluded.waits, '[]'), ',')) WITH ORDINALITY AS "both"(a, b, place)) ELSE excluded.waits END, runs = CASE WHEN ((taskq_rollup.runs ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.runs, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.runs, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_4
 FROM unnest(string_to_array(btrim(taskq_rollup.runs, '[]'), ','), string_to_array(btrim(excluded.runs, '[]'), ',')) WITH ORDINALITY AS "both"(a, b, place)) ELSE excluded.runs END RETURNING taskq_rollup.count)
  SELECT held.id, held.cancelled
 FROM held
 WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL UNION ALL SELECT NULL::uuid, false
 FROM fresh;
+
+-- renew
+WITH held AS
+(SELECT taskq_activities.id AS id, taskq_activities.cancel_requested_at IS NOT NULL AS cancelled
+FROM unnest((SELECT $2::UUID[] AS anon_1), (SELECT $3::BIGINT[] AS anon_2)) AS given(id, claim) JOIN taskq_activities ON taskq_activities.id = given.id
+WHERE (taskq_activities.status || '') = 'processing' AND taskq_activities.worker = $4::UUID AND taskq_activities.claim = given.claim ORDER BY given.id FOR UPDATE OF taskq_activities),
+renewed AS
+(UPDATE taskq_activities SET lease_until=(now() + $1::FLOAT * interval '1 second') FROM held WHERE taskq_activities.id = held.id RETURNING taskq_activities.id)
+ SELECT held.id, held.cancelled
+FROM held
+WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
 
 -- see_worker
 UPDATE taskq_workers SET seen_at=now() WHERE taskq_workers.id = $1::UUID;
@@ -118,7 +129,7 @@ FROM taskq_workers
 WHERE taskq_workers.seen_at < now() - $1::FLOAT * interval '1 second' ORDER BY taskq_workers.id FOR UPDATE SKIP LOCKED) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
 
 -- held
-SELECT taskq_activities.id, taskq_activities.claim, taskq_activities.cancel_requested_at
+SELECT taskq_activities.id, taskq_activities.claim, CASE WHEN taskq_activities.cancel_requested_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.cancel_requested_at END AS cancel_requested_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' AND taskq_activities.worker = $1::UUID;
 
@@ -139,10 +150,10 @@ FROM steps
 WHERE steps.type IS NOT NULL;
 
 -- claim (one queue)
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $5 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+ LIMIT $5 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, CASE WHEN taskq_activities.created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.created_at END AS created_at, CASE WHEN taskq_activities.ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.ready_at END AS ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, CASE WHEN taskq_activities.deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.deadline_at END AS deadline_at, taskq_activities.isolate;
 
 -- any_candidate (one queue)
 SELECT chosen.id
@@ -153,10 +164,10 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCH
  LIMIT 1;
 
 -- claim (one type)
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = $5::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+ LIMIT $6 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, CASE WHEN taskq_activities.created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.created_at END AS created_at, CASE WHEN taskq_activities.ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.ready_at END AS ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, CASE WHEN taskq_activities.deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.deadline_at END AS deadline_at, taskq_activities.isolate;
 
 -- any_candidate (one type)
 SELECT chosen.id
@@ -167,7 +178,7 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCH
  LIMIT 1;
 
 -- claim (two queues, and two types of others)
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.id = ANY (array((SELECT chosen.id
 FROM ((SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
@@ -184,7 +195,7 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $9::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = $10::VARCHAR ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
  LIMIT $5::INTEGER) ORDER BY priority DESC, ready_at, id
  LIMIT $5::INTEGER) AS chosen))) AND (taskq_activities.status || '') = 'pending' ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $11 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+ LIMIT $11 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, CASE WHEN taskq_activities.created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.created_at END AS created_at, CASE WHEN taskq_activities.ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.ready_at END AS ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, CASE WHEN taskq_activities.deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.deadline_at END AS deadline_at, taskq_activities.isolate;
 
 -- any_candidate (two queues, and two types of others)
 SELECT chosen.id
@@ -205,7 +216,7 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCH
  LIMIT 1;
 
 -- claim_served
-UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.id = ANY (array((SELECT chosen.id
 FROM ((SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, taskq_activities.type AS type
@@ -218,7 +229,7 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $6::VARCH
  LIMIT $5::INTEGER) AS chosen
 WHERE chosen.type = ANY ($7::TEXT[]) ORDER BY chosen.priority DESC, chosen.ready_at, chosen.id
  LIMIT $8::INTEGER))) AND (taskq_activities.status || '') = 'pending' ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $9 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate;
+ LIMIT $9 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, CASE WHEN taskq_activities.created_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.created_at END AS created_at, CASE WHEN taskq_activities.ready_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.ready_at END AS ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, CASE WHEN taskq_activities.deadline_at BETWEEN '1970-01-01 00:00:00+00:00' AND '9998-12-31 23:59:59.999999+00:00' THEN taskq_activities.deadline_at END AS deadline_at, taskq_activities.isolate;
 
 -- promote
 WITH moved AS

@@ -50,10 +50,24 @@ class Session:
         self.raw = raw
         self._schema = schema
 
-    async def fetch(self, statement: Executable, values: Mapping[str, object]) -> Records:
-        """Run a statement with named values; its rows."""
+    async def fetch(
+        self,
+        statement: Executable,
+        values: Mapping[str, object],
+        *,
+        timeout: float | None = None,
+    ) -> Records:
+        """Run a statement with named values; its rows.
+
+        Slow when it took longer than ``timeout`` seconds; it is cancelled at the server.
+        """
         ready = prepared(statement, self._schema)
-        found: Records = await self.raw.fetch(ready.sql, *ready.values(values))
+        try:
+            found: Records = await self.raw.fetch(ready.sql, *ready.values(values), timeout=timeout)
+        except TimeoutError as error:
+            if timeout is None or error.errno is not None:  # the network has one, too
+                raise
+            raise Slow(f"no answer within {timeout:g} s") from error
         return found
 
 
@@ -76,7 +90,12 @@ class Connections:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def fetch(
-        self, statement: Executable, values: Mapping[str, object], *, repeatable: bool = True
+        self,
+        statement: Executable,
+        values: Mapping[str, object],
+        *,
+        repeatable: bool = True,
+        timeout: float | None = None,
     ) -> Records:
         """Run one statement as one transaction, again where it lost against others.
 
@@ -85,7 +104,7 @@ class Connections:
         """
 
         async def run(session: Session) -> Records:
-            return await session.fetch(statement, values)
+            return await session.fetch(statement, values, timeout=timeout)
 
         repeated = self.transact if self.explicit else self._repeated
         return await repeated(run, repeatable=repeatable)
@@ -197,12 +216,18 @@ class Connections:
             self._loop = loop
 
 
+class Slow(TimeoutError):
+    """A statement was not answered in the time that it was given."""
+
+
 class _Stale(Exception):
     """A connection that had been idle was dead; another one may do."""
 
 
 def _broken(error: BaseException) -> bool:
-    return isinstance(error, Exception) and spoils(error) and sqlstate(error) != "25006"
+    if isinstance(error, Slow) or not isinstance(error, Exception):
+        return False
+    return spoils(error) and sqlstate(error) != "25006"
 
 
 def _worth_repeating(error: Exception) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from taskq.backends import (
@@ -36,7 +37,7 @@ from taskq.backends.sql.address import address_of
 from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.channels import TOKEN, Message
 from taskq.backends.sql.common import CommonStore
-from taskq.backends.sql.connections import Connections
+from taskq.backends.sql.connections import Connections, Slow
 from taskq.backends.sql.driver import PostgresError, Records
 from taskq.backends.sql.facade import Facade
 from taskq.backends.sql.hints import Hints
@@ -45,6 +46,7 @@ from taskq.backends.sql.postgres_examination import judged
 from taskq.backends.sql.postgres_facts import facts
 from taskq.backends.sql.postgres_failures import mapped, notify_queue_is_full
 from taskq.backends.sql.postgres_schema import look
+from taskq.errors import BackendError, BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import TERMINAL, Activity, Attempt, Ended, Lease, Receipt, Status
 
@@ -174,8 +176,21 @@ class PostgresBackend(CommonStore):
 
     async def heartbeat(self, beat: Heartbeat) -> Renewal:
         """See ``Backend.heartbeat``."""
-        with self._mapped():
-            return await postgres_writer.heartbeat(self._engine, beat)
+        try:
+            with self._mapped():
+                renewal, counted = await postgres_writer.heartbeat(self._engine, beat)
+        except BackendError as error:
+            if isinstance(error, BackendUnavailable) and not _was_slow(error):
+                raise
+            with self._mapped():
+                renewal = await postgres_writer.renew(self._engine, beat)
+            return replace(renewal, unreported=error)
+        try:
+            with self._mapped():
+                await postgres_writer.see(self._engine, beat, counted=counted)
+        except BackendUnavailable as error:
+            return replace(renewal, unreported=error)
+        return renewal
 
     async def cancel_requests(self, worker: UUID) -> list[UUID]:
         """See ``Backend.cancel_requests``."""
@@ -287,3 +302,8 @@ class PostgresBackend(CommonStore):
         }
         with self._mapped():
             await self._callers.fetch(postgres_statements.tell(), values)
+
+
+def _was_slow(error: BackendUnavailable) -> bool:
+    """Whether a statement had no answer in its own time, as when it waits for a lock."""
+    return isinstance(error.__cause__, Slow)

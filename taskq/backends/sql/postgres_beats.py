@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
+    CTE,
     BigInteger,
     Boolean,
     ColumnElement,
@@ -36,7 +37,7 @@ from taskq.backends.sql.postgres_parts import (
     spread,
 )
 from taskq.backends.sql.statements import unindexed
-from taskq.backends.sql.tables import activities, rollup, spelled, workers
+from taskq.backends.sql.tables import BIG_INTEGER, activities, rollup, spelled, workers
 from taskq.model import Status
 
 _activity = activities.c
@@ -60,6 +61,26 @@ def heartbeat() -> Executable:
     Answers id and whether a cancel was requested of each lease that holds; and, with id NULL, one
     row if ``beat`` was new: only then was the worker's row put and were the counts added.
     """
+    held, renewed = _renewed()
+    fresh = _put_worker().returning(workers.c.id).cte("fresh")
+    counted = _add_counts(exists().select_from(fresh)).returning(rollup.c.count).cte("counted")
+    nothing = (literal_column("NULL::uuid", Uuid()), literal_column("false", Boolean()))
+    answer = union_all(
+        select(held.c.id, held.c.cancelled).where(lasting()),
+        select(*nothing).select_from(fresh),
+    )
+    return answer.add_cte(renewed, counted)
+
+
+@cache
+def renew() -> Executable:
+    """Renew the leases alone; answers the same of each that holds."""
+    held, renewed = _renewed()
+    return select(held.c.id, held.c.cancelled).where(lasting()).add_cte(renewed)
+
+
+def _renewed() -> tuple[CTE, CTE]:
+    """The leases that hold, and their renewal."""
     given = spread("given", {"id": Uuid(), "claim": BigInteger()})
     mine = _activity.worker == bindparam("worker")
     held = (
@@ -72,14 +93,7 @@ def heartbeat() -> Executable:
     )
     until = NOW + bindparam("lease", type_=SECONDS) * SECOND
     renewed = update(activities).where(_activity.id == held.c.id).values(lease_until=until)
-    fresh = _put_worker().returning(workers.c.id).cte("fresh")
-    counted = _add_counts(exists().select_from(fresh)).returning(rollup.c.count).cte("counted")
-    nothing = (literal_column("NULL::uuid", Uuid()), literal_column("false", Boolean()))
-    answer = union_all(
-        select(held.c.id, held.c.cancelled).where(lasting()),
-        select(*nothing).select_from(fresh),
-    )
-    return answer.add_cte(renewed.returning(_activity.id).cte("renewed"), counted)
+    return held, renewed.returning(_activity.id).cte("renewed")
 
 
 def _put_worker() -> Insert:
@@ -110,10 +124,11 @@ def _add_counts(*conditions: ColumnElement[bool]) -> Insert:
     rows = select(*given.c).where(*conditions)
     statement = insert(rollup).from_select(list(_BUCKET), rows)
     new = statement.excluded
+    most = literal_column(str(BIG_INTEGER), BigInteger())
     return statement.on_conflict_do_update(
         index_elements=["minute", "queue", "type", "outcome"],
         set_={
-            "count": rollup.c.count + new["count"],
+            "count": func.least(rollup.c.count, most - new["count"]) + new["count"],
             "waits": _added(rollup.c.waits, new.waits),
             "runs": _added(rollup.c.runs, new.runs),
         },

@@ -60,7 +60,7 @@ from taskq.backends.sql.postgres_parts import (
     telling,
 )
 from taskq.backends.sql.postgres_parts import lawful as is_lawful
-from taskq.backends.sql.statements import ATTEMPT, ClaimShape, unindexed
+from taskq.backends.sql.statements import ATTEMPT, ClaimShape, following, unindexed
 from taskq.backends.sql.tables import activities, events, keys, spelled
 from taskq.model import Status
 
@@ -337,7 +337,7 @@ def _claimed(locked: Select[Any]) -> Executable:
         .where(_activity.id == any_(array_of(locked)), lasting())
         .values(
             status=spelled(Status.PROCESSING),
-            claim=_activity.claim + literal_column("1"),
+            claim=following(_activity.claim),
             worker=bindparam("holder"),
             started_at=MOMENT,
             lease_until=MOMENT + bindparam("lease", type_=SECONDS) * SECOND,

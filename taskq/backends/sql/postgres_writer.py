@@ -307,26 +307,60 @@ def _settlement(transition: Transition, row: Record | None) -> Settlement:
 # -- leases, time --
 
 
-async def heartbeat(connections: Connections, beat: Heartbeat) -> Renewal:
-    """See ``Backend.heartbeat``."""
-    leases = sorted(beat.leases, key=lambda lease: lease.id)
+async def heartbeat(connections: Connections, beat: Heartbeat) -> tuple[Renewal, bool]:
+    """See ``Backend.heartbeat``; and whether it was counted, or another one as new before.
+
+    Raises Slow where the small tables are not free.
+    """
     worker = rows.worker_values(beat.worker, seen_at=beat.worker.seen_at, beat=beat.number)
     values: dict[str, object] = {
-        "id": [lease.id for lease in leases],
-        "claim": [lease.claim for lease in leases],
-        "worker": beat.worker.id,
-        "lease": beat.lease,
+        **_leases(beat),
         **{f"of_{name}": value for name, value in worker.items()},
         "of_detail": None,
         **_buckets(beat.buckets),
     }
-    found = await connections.fetch(postgres_beats.heartbeat(), values)
-    held = {row[0]: row[1] for row in found if row[0] is not None}
-    if len(held) == len(found):  # it came before, or a newer one did
-        await connections.fetch(postgres_beats.see_worker(), {"of_id": beat.worker.id})
-    await connections.fetch(postgres_beats.forget_workers(), {"age": FORGOTTEN_AFTER})
+    found = await connections.fetch(postgres_beats.heartbeat(), values, timeout=_patience(beat))
+    held = [row for row in found if row[0] is not None]
+    return _renewal(beat, held), len(held) < len(found)
+
+
+async def renew(connections: Connections, beat: Heartbeat) -> Renewal:
+    """Its leases alone."""
+    return _renewal(beat, await connections.fetch(postgres_beats.renew(), _leases(beat)))
+
+
+async def see(connections: Connections, beat: Heartbeat, *, counted: bool) -> None:
+    """What follows a heartbeat: a worker whose row it left is alive, and old ones are forgotten."""
+    patience = _patience(beat)
+    if not counted:
+        mine = {"of_id": beat.worker.id}
+        await connections.fetch(postgres_beats.see_worker(), mine, timeout=patience)
+    age = {"age": FORGOTTEN_AFTER}
+    await connections.fetch(postgres_beats.forget_workers(), age, timeout=patience)
+
+
+def _patience(beat: Heartbeat) -> float:
+    """Seconds for what touches the small tables, so that leases can be renewed without them.
+
+    No lock_timeout could do: a lock on a whole table is waited for before a statement begins.
+    """
+    return beat.lease / 10
+
+
+def _leases(beat: Heartbeat) -> dict[str, object]:
+    leases = sorted(beat.leases, key=lambda lease: lease.id)
+    return {
+        "id": [lease.id for lease in leases],
+        "claim": [lease.claim for lease in leases],
+        "worker": beat.worker.id,
+        "lease": beat.lease,
+    }
+
+
+def _renewal(beat: Heartbeat, found: Records) -> Renewal:
+    held = {row[0]: row[1] for row in found}
     return Renewal(
-        lost=frozenset(lease.id for lease in leases) - held.keys(),
+        lost=frozenset(lease.id for lease in beat.leases) - held.keys(),
         cancelled=frozenset(id for id, cancelled in held.items() if cancelled),
     )
 

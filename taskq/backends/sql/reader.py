@@ -82,7 +82,7 @@ def unserved(connection: Connection, now: datetime, alive_within: float) -> list
 def series(connection: Connection, since: datetime, until: datetime) -> list[Bucket]:
     """See ``Inspector.series``."""
     found = connection.execute(queries.series(), {"since": since, "until": until})
-    return [rows.bucket(row) for row in found]
+    return [rows.bucket(row) for row in found if row.minute is not None]
 
 
 def listed(connection: Connection, filter: Filter, page: Page) -> ActivityPage:

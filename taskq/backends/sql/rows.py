@@ -12,6 +12,7 @@ from sqlalchemy import Row
 
 from taskq.backends.arrival import first_status, isolated, ready_at
 from taskq.backends.instants import FIRST
+from taskq.backends.sql.tables import BIG_INTEGER
 from taskq.backends.storable import check_activity
 from taskq.backends.timeline import EventRow
 from taskq.errors import ConfigurationError
@@ -242,7 +243,7 @@ def bucket_values(bucket: Bucket, row: Iterable[Any] | None) -> dict[str, object
     count, waits, runs = (0, None, None) if row is None else row
     return {
         **bucket_key(bucket),
-        "count": count + bucket.count,
+        "count": min(count + bucket.count, BIG_INTEGER),
         "waits": _array(_sum(bucket.waits, _decoded(_counts, waits))),
         "runs": _array(_sum(bucket.runs, _decoded(_counts, runs))),
     }

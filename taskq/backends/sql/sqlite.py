@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from taskq.backends import (
@@ -35,7 +36,7 @@ from taskq.backends.sql.sqlite_enlisting import enlist
 from taskq.backends.sql.watching import Watches, data_version
 from taskq.bridge.lane import Lane
 from taskq.clock import Clock, SystemClock
-from taskq.errors import BackendError
+from taskq.errors import BackendError, BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt
 
@@ -137,7 +138,16 @@ class SQLiteBackend(CommonStore):
 
     async def heartbeat(self, beat: Heartbeat) -> Renewal:
         """See ``Backend.heartbeat``."""
-        return await self._write(lambda connection, now: writer.heartbeat(connection, now, beat))
+        try:
+            return await self._write(
+                lambda connection, now: writer.heartbeat(connection, now, beat)
+            )
+        except BackendUnavailable:
+            raise
+        except BackendError as error:
+            unreported = error
+        renewal = await self._write(lambda connection, now: writer.renew(connection, now, beat))
+        return replace(renewal, unreported=unreported)
 
     async def cancel_requests(self, worker: UUID) -> list[UUID]:
         """See ``Backend.cancel_requests``."""

@@ -34,7 +34,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import Insert, insert
 
-from taskq.backends.sql.tables import activities, events, keys, rollup, spelled, workers
+from taskq.backends.sql.tables import (
+    BIG_INTEGER,
+    activities,
+    events,
+    keys,
+    rollup,
+    spelled,
+    workers,
+)
 from taskq.model import Attempt, Status
 
 _activity = activities.c
@@ -189,6 +197,15 @@ def unindexed(column: ColumnElement[str]) -> ColumnElement[str]:
     return column.concat(literal_column("''"))
 
 
+def following(claim: ColumnElement[int]) -> ColumnElement[int]:
+    """The claim number after ``claim``; after the highest that can be stored it is 1 again.
+
+    Only another program can have stored that one, and no claim of its queue may fail for it. A
+    lease is fenced by its worker besides, and no worker has held claim 1 of a row so long.
+    """
+    return claim % literal_column(str(BIG_INTEGER)) + literal_column("1")
+
+
 @cache
 def claim(shape: ClaimShape) -> Update:
     """Give the candidates to ``worker`` at ``now`` until ``until``; answers them in no order."""
@@ -198,7 +215,7 @@ def claim(shape: ClaimShape) -> Update:
         .where(_activity.id.in_(select(chosen.c.id)), _pending)
         .values(
             status=Status.PROCESSING.value,
-            claim=_activity.claim + 1,
+            claim=following(_activity.claim),
             worker=bindparam("holder"),
             started_at=bindparam("now"),
             lease_until=bindparam("until"),

@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from taskq.backends.instants import FIRST, LAST
 from taskq.backends.sql.types import SERIAL, DatabaseNow, Id, Instant
-from taskq.model import Status
+from taskq.model import COUNTED_TO, Status
 
 metadata = MetaData()
 
@@ -45,8 +45,8 @@ def spelled(status: Status) -> ColumnElement[str]:
 
 _STATUSES = ", ".join(f"'{status.value}'" for status in Status)
 # An upper bound also refuses text in a number's place, which SQLite would keep.
-_INTEGER = "2147483647"
-_BIG_INTEGER = "9007199254740991"  # what a JSON reader can hold exactly
+BIG_INTEGER = 9007199254740991
+"""The highest claim number, time limit and count: what a JSON reader can hold exactly."""
 
 # Rows die as fast as work is done, so PostgreSQL should clear them away by count and not by share.
 # Room in each page keeps renewals of leases where they are (HOT).
@@ -125,25 +125,18 @@ _columns = activities.c
 for _name, _bounds in (
     ("length(queue)", "1 AND 120"),
     ("length(type)", "1 AND 120"),
-    ("retry_count", f"0 AND {_INTEGER}"),
-    ("crash_count", f"0 AND {_INTEGER}"),
-    ("max_retries", f"0 AND {_INTEGER}"),
-    ("max_crashes", f"1 AND {_INTEGER}"),
-    ("depth", f"0 AND {_INTEGER}"),
-    ("timeout_ms", f"1 AND {_BIG_INTEGER}"),
-    ("claim", f"0 AND {_BIG_INTEGER}"),
+    ("retry_count", f"0 AND {COUNTED_TO}"),
+    ("crash_count", f"0 AND {COUNTED_TO}"),
+    ("max_retries", f"0 AND {COUNTED_TO}"),
+    ("max_crashes", f"1 AND {COUNTED_TO}"),
+    ("depth", f"0 AND {COUNTED_TO}"),
+    ("timeout_ms", f"1 AND {BIG_INTEGER}"),
+    ("claim", f"0 AND {BIG_INTEGER}"),
 ):
     _of = _name.removeprefix("length(").removesuffix(")")
     activities.append_constraint(
         CheckConstraint(f"{_name} BETWEEN {_bounds}", name=f"taskq_activities_{_of}_range")
     )
-for _instant in _columns:
-    if isinstance(_instant.type, Instant):
-        activities.append_constraint(
-            CheckConstraint(
-                _instant.between(FIRST, LAST), name=f"taskq_activities_{_instant.name}_range"
-            )
-        )
 
 
 def _index(name: str, *columns: ColumnElement[Any], where: ColumnElement[bool]) -> None:
@@ -288,6 +281,7 @@ rollup = Table(
     Column("waits", Text(), nullable=False),  # JSON array of counts, see HISTOGRAM_BOUNDS
     Column("runs", Text(), nullable=False),
     PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
+    CheckConstraint(f"count BETWEEN 0 AND {BIG_INTEGER}", name="taskq_rollup_count_range"),
     sqlite_with_rowid=False,
     postgresql_with=SMALL,
 )
@@ -364,6 +358,12 @@ def _kept(column: Column[Any]) -> str:
 
 
 for _column in [column for table in metadata.tables.values() for column in table.columns]:
+    if isinstance(_column.type, Instant):
+        _column.table.append_constraint(
+            CheckConstraint(
+                _column.between(FIRST, LAST), name=f"{_column.table.name}_{_column.name}_range"
+            )
+        )
     if _column.identity is None:
         _column.table.append_constraint(
             CheckConstraint(

@@ -131,6 +131,13 @@ def hand_back(
 
 def heartbeat(connection: Connection, now: datetime, beat: Heartbeat) -> tuple[Renewal, Changes]:
     """See ``Backend.heartbeat``."""
+    renewed = renew(connection, now, beat)
+    _report(connection, now, beat)
+    return renewed
+
+
+def renew(connection: Connection, now: datetime, beat: Heartbeat) -> tuple[Renewal, Changes]:
+    """Its leases alone."""
     holding = {row.id: row for row in held(connection, beat.worker.id)}
     kept = [
         lease
@@ -151,7 +158,6 @@ def heartbeat(connection: Connection, now: datetime, beat: Heartbeat) -> tuple[R
                 for lease in kept
             ],
         )
-    _report(connection, now, beat)
     renewal = Renewal(
         lost=frozenset(lease.id for lease in beat.leases) - {lease.id for lease in kept},
         cancelled=frozenset(

@@ -6,6 +6,7 @@ see ``_Kinds``. Written by hand: a revision never imports the tables of today.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -137,32 +138,21 @@ def _activities(kinds: _Kinds) -> None:
         sa.Column("started_at", kinds.instant),
         sa.Column("finished_at", kinds.instant),
     ]
-    _create("activities", kinds, *columns, *_activity_checks(kinds), storage=BUSY)
+    _create("activities", kinds, *columns, *_activity_checks(), storage=BUSY)
 
 
-def _activity_checks(kinds: _Kinds) -> list[sa.Constraint]:
+def _activity_checks() -> list[sa.Constraint]:
     ranges = {
         "queue": "length(queue) BETWEEN 1 AND 120",
         "type": "length(type) BETWEEN 1 AND 120",
-        "retry_count": "retry_count BETWEEN 0 AND 2147483647",
-        "crash_count": "crash_count BETWEEN 0 AND 2147483647",
-        "max_retries": "max_retries BETWEEN 0 AND 2147483647",
-        "max_crashes": "max_crashes BETWEEN 1 AND 2147483647",
-        "depth": "depth BETWEEN 0 AND 2147483647",
+        "retry_count": "retry_count BETWEEN 0 AND 1000000000",
+        "crash_count": "crash_count BETWEEN 0 AND 1000000000",
+        "max_retries": "max_retries BETWEEN 0 AND 1000000000",
+        "max_crashes": "max_crashes BETWEEN 1 AND 1000000000",
+        "depth": "depth BETWEEN 0 AND 1000000000",
         "timeout_ms": "timeout_ms BETWEEN 1 AND 9007199254740991",
         "claim": "claim BETWEEN 0 AND 9007199254740991",
     }
-    instants = (
-        "lease_until",
-        "cancel_requested_at",
-        "expires_at",
-        "deadline_at",
-        "created_at",
-        "ready_at",
-        "started_at",
-        "finished_at",
-    )
-    ranges |= {name: f"{name} BETWEEN {kinds.years}" for name in instants}
     checks = {
         "status": (
             "status IN ('pending', 'scheduled', 'processing', 'retrying',"
@@ -277,6 +267,7 @@ def _rollup(kinds: _Kinds) -> None:
         sa.Column("waits", sa.Text(), nullable=False),
         sa.Column("runs", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
+        sa.CheckConstraint("count BETWEEN 0 AND 9007199254740991", name="taskq_rollup_count_range"),
         rowid=False,
         storage=SMALL,
     )
@@ -348,17 +339,24 @@ def _create(
     rowid: bool = True,
     storage: dict[str, Any] | None = None,
 ) -> None:
-    """A table; on SQLite also with the rules that each column keeps only what it is made for."""
+    """A table whose instants can be read; on SQLite each column keeps only what it is made for."""
     columns = [item for item in items if isinstance(item, sa.Column) and item.identity is None]
     kept = [
-        sa.CheckConstraint(_kept(column), name=f"taskq_{name}_{column.name}_kind")
+        sa.CheckConstraint(condition, name=f"taskq_{name}_{column.name}_{rule}")
         for column in columns
-        if kinds.sqlite
+        for rule, condition in _rules(column, kinds)
     ]
     options: dict[str, Any] = {} if rowid else {"sqlite_with_rowid": False}
     if storage is not None:
         options["postgresql_with"] = storage
     op.create_table(f"taskq_{name}", *items, *kept, **options)
+
+
+def _rules(column: sa.Column[Any], kinds: _Kinds) -> Iterator[tuple[str, str]]:
+    if column.type is kinds.instant:
+        yield "range", f"{column.name} BETWEEN {kinds.years}"
+    if kinds.sqlite:
+        yield "kind", _kept(column)
 
 
 def _kept(column: sa.Column[Any]) -> str:
