@@ -28,7 +28,7 @@ LONGEST = (LATEST - datetime(2100, 1, 1, tzinfo=UTC)).total_seconds()
 MOST = COUNTED_TO
 """The largest count that every store keeps."""
 LONGEST_TEXT = 1000
-"""Characters of idempotency_key, source, correlation_id and user_id at the most."""
+"""Characters of source, correlation_id and user_id at the most."""
 
 HookFunction = Callable[[DeadLetter], Any]
 
@@ -175,9 +175,11 @@ def call_options(
 
 def _check_call(where: str, call: dict[str, object]) -> None:
     """Check what is not a time, and make ``on_duplicate`` a member."""
-    for name in ("idempotency_key", "source", "correlation_id", "user_id"):
+    for name in ("source", "correlation_id", "user_id"):
         if name in call:
-            _text(where, name, call[name])
+            _text(where, name, call[name], longest=LONGEST_TEXT)
+    if "idempotency_key" in call:
+        _text(where, "idempotency_key", call["idempotency_key"])
     for name in ("as_root", "notify"):
         if name in call:
             _flag(where, name, call[name])
@@ -329,11 +331,11 @@ def _member(where: str, name: str, value: object, kind: type[E]) -> E:
         ) from None
 
 
-def _text(where: str, name: str, value: object) -> None:
+def _text(where: str, name: str, value: object, *, longest: int | None = None) -> None:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{where}: {name} must be a text that is not empty, not {value!r}")
-    if len(value) > LONGEST_TEXT:
-        raise ValueError(f"{where}: {name} has {len(value)} characters; at most {LONGEST_TEXT} fit")
+    if longest is not None and len(value) > longest:
+        raise ValueError(f"{where}: {name} has {len(value)} characters; at most {longest} fit")
     if "\0" in value or not _encodable(value):
         raise ValueError(f"{where}: {name} holds a NUL or a lone surrogate: {value!r}")
 
