@@ -42,7 +42,7 @@ class Explained(Session):
         super().__init__(raw, None)
         self._nodes = nodes
 
-    async def fetch(self, statement: Any, values: Any) -> Any:
+    async def fetch(self, statement: Any, values: Any, **options: Any) -> Any:
         """Explain it, then run it."""
         ready = prepared(statement, None)
         transaction = self.raw.transaction()
@@ -53,7 +53,7 @@ class Explained(Session):
         finally:
             await transaction.rollback()
         self._nodes += Node(json.loads(plan)[0]["Plan"]).all()
-        return await super().fetch(statement, values)
+        return await super().fetch(statement, values, **options)
 
 
 async def nodes_of(url: str, verb: Verb) -> list[Node]:
@@ -62,7 +62,7 @@ async def nodes_of(url: str, verb: Verb) -> list[Node]:
     raw = await asyncpg.connect(url)
 
     class Spy:
-        async def fetch(self, statement: Any, values: Any, *, repeatable: bool = True) -> Any:
+        async def fetch(self, statement: Any, values: Any, **_: Any) -> Any:
             return await Explained(raw, nodes).fetch(statement, values)
 
         async def transact(self, function: Any) -> Any:

@@ -100,8 +100,8 @@ async def settled_durably(backend: PostgresBackend, verb: str) -> str:
     seen: list[str] = []
 
     class Watched(Session):
-        async def fetch(self, statement: Executable, values: Any) -> Any:
-            found = await super().fetch(statement, values)
+        async def fetch(self, statement: Executable, values: Any, **options: Any) -> Any:
+            found = await super().fetch(statement, values, **options)
             [[setting]] = await self.raw.fetch("SELECT current_setting('synchronous_commit')")
             seen.append(setting)
             return found

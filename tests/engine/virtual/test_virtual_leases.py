@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
+
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from taskq import events
-from taskq.backends import Heartbeat
+from taskq.backends import Heartbeat, Renewal
 from taskq.context import current
 from taskq.engine import Engine
+from taskq.errors import BackendError, BackendUnavailable
+from taskq.lifecycle import Settlement, Transition
 from taskq.model import Policy, Status
 from tests.engine.world import World, until
 
@@ -414,3 +420,56 @@ async def test_counts_are_added_once_though_replies_to_heartbeats_are_lost(world
     buckets = await world.memory.series(begin - timedelta(minutes=1), begin + timedelta(days=1))
     assert sum(bucket.count for bucket in buckets) == 12
     assert len(buckets) >= 2
+
+
+async def test_what_the_store_refuses_starves_no_innocent_and_is_ended(world: World) -> None:
+    """promise:G4: a whole batch that cannot be taken back stands first."""
+    dead_store, store = world.view(), world.view()
+    dead = world.engine(dead_store, concurrency=30)
+    poison = await world.submit_many("slow", 10)
+    innocent = await world.submit_many("slow", 5)
+    ids = poison + innocent
+    async with world.running(dead):
+        for id in ids:
+            await world.reaches(id, Status.PROCESSING)
+        await crash(dead, dead_store)
+    settle, ends = world.memory.settle, set(poison[:3])
+
+    async def refusing(transitions: Sequence[Transition]) -> list[Settlement]:
+        for each in transitions:
+            if each.id in poison and (each.status is Status.PENDING or each.id not in ends):
+                raise BackendError("no")
+        return await settle(transitions)
+
+    world.memory.settle = refusing  # type: ignore[method-assign, assignment]
+    async with world.running(world.engine(store, queues=("other",), reaper_batch=5)):
+
+        async def taken() -> bool:
+            return set(await world.statuses(innocent)) == {Status.PENDING}
+
+        await until(taken, within=120)
+    assert set(await world.statuses(poison[:3])) == {Status.FAILED}
+    assert set(await world.statuses(poison[3:])) == {Status.PROCESSING}
+    assert [(await world.info(id)).crash_count for id in innocent] == [1] * 5
+
+
+async def test_counts_that_the_store_refuses_are_dropped_and_told(world: World) -> None:
+    """The leases were renewed: nothing is stopped, and the next portion is another one."""
+    beats: list[Heartbeat] = []
+    errors = deque([BackendUnavailable("locked"), BackendError("refused")])
+    heartbeat = world.memory.heartbeat
+
+    async def unreporting(beat: Heartbeat) -> Renewal:
+        renewal = await heartbeat(beat)
+        beats.append(beat)
+        return replace(renewal, unreported=errors.popleft() if errors else None)
+
+    world.memory.heartbeat = unreporting  # type: ignore[method-assign, assignment]
+    id = await world.submit("slow")
+    async with world.running(world.engine()):
+        info = await world.ended(id, within=200)
+
+    assert (info.status, info.claim) == (Status.COMPLETED, 1)
+    assert [beat.number for beat in beats[:4]] == [1, 1, 2, 3]
+    told = [str(event.error) for event in world.seen(events.BackgroundError)]
+    assert told == ["locked", "refused"]

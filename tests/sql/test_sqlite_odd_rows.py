@@ -1,0 +1,118 @@
+"""Rows at the edge of what the tables allow, counts that cannot be kept: nobody else is hurt."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+
+from taskq.backends import ClaimRequest
+from taskq.backends.sql import SQLiteBackend
+from taskq.backends.sql.tables import BIG_INTEGER
+from taskq.bridge import ResidentBridge
+from taskq.errors import BackendUnavailable
+from taskq.identifiers import new_id
+from taskq.lifecycle import Crashed, Failed, Verdict, decide
+from taskq.model import COUNTED_TO, Attempt, Lease, Status
+from taskq.testing.conformance.samples import MINUTE, beat, bucket, call, error, worker
+
+Claim = Callable[[], list[Attempt]]
+
+
+@pytest.fixture
+def claim(backend: SQLiteBackend, bridge: ResidentBridge) -> Claim:
+    """Claims all that is ready."""
+
+    def claim() -> list[Attempt]:
+        request = ClaimRequest(
+            worker=new_id(), queues=("default",), types=None, limit=100, lease=30.0
+        )
+        return bridge.call_sync(backend.claim, request)
+
+    return claim
+
+
+def test_the_highest_claim_number_stops_no_claim(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, claim: Claim
+) -> None:
+    """fault:H7: one such row stopped its queue for everybody."""
+    odd, good = call(), call()
+    bridge.call_sync(backend.submit, [odd, good])
+    foreign.execute(
+        "UPDATE taskq_activities SET claim = ? WHERE id = ?", (BIG_INTEGER, odd.id.bytes)
+    )
+
+    assert {each.id: each.claim for each in claim()} == {odd.id: 1, good.id: 1}
+
+
+@pytest.mark.parametrize("outcome", [Crashed(), Failed(error=error())])
+def test_the_highest_counts_are_settled(
+    backend: SQLiteBackend,
+    bridge: ResidentBridge,
+    foreign: sqlite3.Connection,
+    claim: Claim,
+    outcome: Crashed | Failed,
+) -> None:
+    bridge.call_sync(backend.submit, [call(max_retries=None, max_crashes=COUNTED_TO)])
+    foreign.execute(
+        "UPDATE taskq_activities SET retry_count = ?, crash_count = ?", (COUNTED_TO, COUNTED_TO)
+    )
+    [attempt] = claim()
+    foreign.execute("UPDATE taskq_activities SET lease_until = 1")
+
+    [settled] = bridge.call_sync(backend.settle, [decide(attempt, outcome)])
+
+    assert settled.verdict is Verdict.APPLIED
+    assert settled.status in (Status.DEAD_LETTER, Status.RETRYING)
+
+
+def test_counts_that_are_refused_keep_no_lease_from_being_renewed(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, claim: Claim
+) -> None:
+    """bug:B28"""
+    bridge.call_sync(backend.submit, [call()])
+    [attempt] = claim()
+    foreign.execute("UPDATE taskq_activities SET lease_until = 1")
+    foreign.execute(
+        "CREATE TRIGGER refusing BEFORE INSERT ON taskq_rollup"
+        " BEGIN SELECT RAISE(ABORT, 'not here'); END"
+    )
+    mine = worker(attempt.worker)
+    lease = Lease(attempt.id, attempt.claim)
+
+    renewal = bridge.call_sync(backend.heartbeat, beat(mine, lease, buckets=(bucket(),)))
+
+    assert renewal.lost == frozenset()
+    assert "not here" in str(renewal.unreported)
+    assert not isinstance(renewal.unreported, BackendUnavailable)
+    assert bridge.call_sync(backend.expired, 10) == []
+
+
+def test_counts_end_at_the_highest(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection
+) -> None:
+    mine = worker()
+    bridge.call_sync(backend.heartbeat, beat(mine, buckets=(bucket(),)))
+    foreign.execute("UPDATE taskq_rollup SET count = ?", (BIG_INTEGER,))
+
+    renewal = bridge.call_sync(backend.heartbeat, beat(mine, number=2, buckets=(bucket(),)))
+
+    assert renewal.unreported is None
+    assert foreign.execute("SELECT count FROM taskq_rollup").fetchall() == [(BIG_INTEGER,)]
+    assert (
+        MINUTE.timestamp() * 1e6 == foreign.execute("SELECT minute FROM taskq_rollup").fetchone()[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["taskq_workers SET seen_at = -1", "taskq_workers SET started_at = 253370764800000000"],
+)
+def test_instants_outside_the_years_are_refused_in_every_table(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, change: str
+) -> None:
+    bridge.call_sync(backend.heartbeat, beat(worker()))
+
+    with pytest.raises(sqlite3.IntegrityError):
+        foreign.execute(f"UPDATE {change}")
