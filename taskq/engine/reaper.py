@@ -14,7 +14,7 @@ from taskq.engine.record import count_of
 from taskq.engine.returns import Returns
 from taskq.engine.rollup import Rollup
 from taskq.engine.settling import settle
-from taskq.errors import BackendError
+from taskq.errors import BackendError, Unstorable
 from taskq.events import Swept, WorkerLost
 from taskq.hooks import with_hooks
 from taskq.lifecycle import Crashed, Failed, Settlement, Transition, Verdict, decide
@@ -89,7 +89,7 @@ class Reaper:
         refused = [
             (attempt, answer)
             for attempt, answer in zip(lost, answers, strict=True)
-            if isinstance(answer, Exception)
+            if isinstance(answer, Unstorable)
         ]
         ends = [_ended(attempt, error) for attempt, error in refused]
         again = [attempt for attempt, _ in refused]

@@ -13,7 +13,7 @@ from taskq import events
 from taskq.backends import Heartbeat, Renewal
 from taskq.context import current
 from taskq.engine import Engine
-from taskq.errors import BackendError, BackendUnavailable
+from taskq.errors import BackendError, BackendUnavailable, Unstorable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Policy, Status
 from tests.engine.world import World, until
@@ -423,7 +423,8 @@ async def test_counts_are_added_once_though_replies_to_heartbeats_are_lost(world
 
 
 async def test_what_the_store_refuses_starves_no_innocent_and_is_ended(world: World) -> None:
-    """promise:G4: a whole batch that cannot be taken back stands first."""
+    """promise:G4: a whole batch that cannot be taken back stands first. Only what never can be
+    stored is ended; an error that says nothing about the value ends nothing."""
     dead_store, store = world.view(), world.view()
     dead = world.engine(dead_store, concurrency=30)
     poison = await world.submit_many("slow", 10)
@@ -437,8 +438,10 @@ async def test_what_the_store_refuses_starves_no_innocent_and_is_ended(world: Wo
 
     async def refusing(transitions: Sequence[Transition]) -> list[Settlement]:
         for each in transitions:
-            if each.id in poison and (each.status is Status.PENDING or each.id not in ends):
-                raise BackendError("no")
+            if each.id in ends and each.status is Status.PENDING:
+                raise Unstorable("never")
+            if each.id in poison and each.id not in ends:
+                raise BackendError("a trigger raised")
         return await settle(transitions)
 
     world.memory.settle = refusing  # type: ignore[method-assign, assignment]
