@@ -28,7 +28,7 @@ FROM steps
 WHERE steps.type IS NOT NULL;
 
 -- holdings
-SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until AS lease_until, taskq_activities.cancel_requested_at AS cancel_requested_at, taskq_activities.ready_at AS ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
@@ -39,7 +39,7 @@ UPDATE taskq_activities SET status=:new_status, result=:new_result, error=:new_e
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail);
 
 -- held
-SELECT taskq_activities.id, taskq_activities.claim, taskq_activities.cancel_requested_at AS cancel_requested_at
+SELECT taskq_activities.id, taskq_activities.claim, taskq_activities.cancel_requested_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' AND taskq_activities.worker = :worker;
 
@@ -47,7 +47,7 @@ WHERE taskq_activities.status = 'processing' AND taskq_activities.worker = :work
 UPDATE taskq_activities SET lease_until=:until WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
 
 -- expired
-SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at AS deadline_at, taskq_activities.isolate
+SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < :now ORDER BY taskq_activities.lease_until, taskq_activities.id
  LIMIT :limit OFFSET :param_1;
@@ -75,7 +75,7 @@ WHERE taskq_rollup.minute = :minute AND taskq_rollup.queue = :queue AND taskq_ro
 INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) VALUES (:minute, :queue, :type, :outcome, :count, :waits, :runs) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = excluded.count, waits = excluded.waits, runs = excluded.runs;
 
 -- next_due
-SELECT taskq_activities.ready_at AS ready_at
+SELECT taskq_activities.ready_at
 FROM taskq_activities
 WHERE taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.ready_at
  LIMIT :param_1 OFFSET :param_2;
@@ -101,7 +101,7 @@ WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
 
 -- get
-SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.finished_at AS finished_at, taskq_activities.lease_until AS lease_until, taskq_activities.cancel_requested_at AS cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
+SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
@@ -111,17 +111,17 @@ FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
 -- timeline
-SELECT taskq_events.id, taskq_events.activity_id, taskq_events.at AS at, taskq_events.kind, taskq_events.attempt, taskq_events.claim, taskq_events.worker, taskq_events.detail
+SELECT taskq_events.id, taskq_events.activity_id, taskq_events.at, taskq_events.kind, taskq_events.attempt, taskq_events.claim, taskq_events.worker, taskq_events.detail
 FROM taskq_events
 WHERE taskq_events.activity_id = :activity ORDER BY taskq_events.id;
 
 -- live_workers
-SELECT taskq_workers.id, taskq_workers.name, taskq_workers.host, taskq_workers.pid, taskq_workers.queues, taskq_workers.types, taskq_workers.concurrency, taskq_workers.slots_used, taskq_workers.threads_stuck, taskq_workers.state, taskq_workers.version, taskq_workers.async_backend, taskq_workers.started_at AS started_at, taskq_workers.seen_at AS seen_at, taskq_workers.beat, taskq_workers.detail
+SELECT taskq_workers.id, taskq_workers.name, taskq_workers.host, taskq_workers.pid, taskq_workers.queues, taskq_workers.types, taskq_workers.concurrency, taskq_workers.slots_used, taskq_workers.threads_stuck, taskq_workers.state, taskq_workers.version, taskq_workers.async_backend, taskq_workers.started_at, taskq_workers.seen_at, taskq_workers.beat, taskq_workers.detail
 FROM taskq_workers
 WHERE taskq_workers.seen_at >= :since ORDER BY taskq_workers.started_at DESC, taskq_workers.id DESC;
 
 -- series
-SELECT taskq_rollup.minute AS minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome, taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
+SELECT taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome, taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
 FROM taskq_rollup
 WHERE taskq_rollup.minute >= :since AND taskq_rollup.minute < :until ORDER BY taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome;
 
@@ -252,14 +252,14 @@ UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007
 FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at AS created_at, ready_at AS ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at AS deadline_at, isolate;
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
 
 -- claim (one type)
 UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
 FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_0 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at AS created_at, ready_at AS ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at AS deadline_at, isolate;
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
 
 -- claim (two queues, and two types of others)
 UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
@@ -272,7 +272,7 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_2 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_2 UNION ALL SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_3 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_3 ORDER BY priority DESC, ready_at, id
- LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at AS created_at, ready_at AS ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at AS deadline_at, isolate;
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
 
 -- listed (all)
 SELECT taskq_activities.id

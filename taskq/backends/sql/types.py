@@ -6,13 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import TIMESTAMP, BigInteger, ColumnElement, Dialect, Integer, Uuid
+from sqlalchemy import TIMESTAMP, BigInteger, Dialect, Integer, Uuid
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
-
-from taskq.backends.instants import FIRST, LAST
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -49,10 +47,6 @@ class Instant(TypeDecorator[datetime]):
         if dialect.name == "sqlite":
             return dialect.type_descriptor(_Microseconds())
         return dialect.type_descriptor(TIMESTAMP(timezone=True))
-
-    def column_expression(self, column: ColumnElement[Any]) -> ColumnElement[Any]:
-        """See ``TypeDecorator``: what a statement answers."""
-        return _Readable(column)
 
 
 class Id(TypeDecorator[UUID]):
@@ -107,25 +101,6 @@ class _Bytes(TypeDecorator[UUID]):
 
     def process_result_value(self, value: object, dialect: Dialect) -> UUID | None:
         return UUID(bytes=value) if isinstance(value, bytes) and len(value) == 16 else None
-
-
-class _Readable(FunctionElement[datetime]):
-    """An instant to answer. PostgreSQL has some, of the year -44 or 20000, at which its driver
-    raises, and with it whoever reads the other rows."""
-
-    inherit_cache = True
-    type = Instant()
-
-
-@compiles(_Readable, "postgresql")
-def _readable_on_postgresql(element: _Readable, compiler: SQLCompiler, **options: Any) -> str:
-    column = compiler.process(element.clauses, **options)
-    return f"CASE WHEN {column} BETWEEN '{FIRST}' AND '{LAST}' THEN {column} END"
-
-
-@compiles(_Readable, "sqlite")
-def _readable_on_sqlite(element: _Readable, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(element.clauses, **options)
 
 
 class DatabaseNow(FunctionElement[datetime]):
