@@ -25,7 +25,7 @@ class Broken:
     def __init__(self, farewell: Callable[[], Any]) -> None:
         self._farewell = farewell
 
-    async def fetch(self, query: str, *values: object) -> list[object]:
+    async def fetch(self, query: str, *values: object, timeout: float | None) -> list[object]:
         if self.broken:
             raise driver.ConnectionLost("it broke")
         await asyncio.sleep(0)  # so that each of those at once needs one of its own
