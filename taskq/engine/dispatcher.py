@@ -21,6 +21,8 @@ from taskq.events import Claimed, Saturated
 
 MOST = 1000
 """Activities in one claim at the most."""
+MOMENT = 0.01
+"""Seconds after a claim that brought less than was asked for until the next one."""
 PROMOTED = 1000
 """Due activities moved at once when a burst looks whether anything is left."""
 FIRST_HOLD, LAST_HOLD = 0.25, 10.0
@@ -100,8 +102,11 @@ class Dispatcher:
             calm = not self._slots.active and self._ledger.settled
             room = self._room
             found = await self._claim(room) if room else 0
-            if found or not room or await self._run_alone():
+            if found == room or await self._run_alone():
                 self._poll.reset()
+            elif found:  # what begins now goes first; then look whether that was all
+                self._poll.reset()
+                await self._wait(MOMENT)
             elif not self._options.burst:
                 await self._pause()
             elif not calm:

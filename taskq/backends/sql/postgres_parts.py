@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import (
     ARRAY,
@@ -42,9 +42,9 @@ ARRIVAL: ColumnElement[Any] = literal_column("statement_timestamp()", INSTANT)
 SECOND: ColumnElement[Any] = literal_column("interval '1 second'", Interval())
 
 
-def lasting() -> ColumnElement[bool]:
-    """Make the commit wait for the disk, whatever the role's default says (promise:G1)."""
-    setting = func.set_config(constant("synchronous_commit"), constant("on"), true())
+def lasting(wait: Literal["on", "off"] = "on") -> ColumnElement[bool]:
+    """Make the commit wait for the disk or not, whatever the role's default says (promise:G1)."""
+    setting = func.set_config(constant("synchronous_commit"), constant(wait), true())
     return select(setting).scalar_subquery().is_not(None)
 
 

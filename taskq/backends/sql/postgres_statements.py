@@ -9,6 +9,7 @@ in a condition of the outermost part, which is evaluated first; what nothing ref
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -127,8 +128,8 @@ _KEY: Final[dict[str, TypeEngine[Any]]] = {
 
 @cache
 def tell() -> Executable:
-    """Send hints and nothing else."""
-    return select(telling())
+    """Send hints and nothing else. They may be lost, so nobody waits for the disk."""
+    return select(telling()).where(lasting("off"))
 
 
 # -- submit --
@@ -140,20 +141,26 @@ def submit() -> Executable:
 
     The columns of ``GIVEN`` as arrays, ``run_at`` and ``delay`` (seconds). Answers how many.
     """
-    stored = _insert_activities().returning(_activity.id).cte("stored")
+    stored = _insert_activities(_many()).returning(_activity.id).cte("stored")
     return select(func.count()).select_from(stored).where(patient(), lasting(), telling())
 
 
 @cache
+def submit_one() -> Executable:
+    """The same for one, whose values come as they are: arrays cost both sides more. No answer."""
+    return _insert_activities(_one(), patient(), lasting(), telling())
+
+
+@cache
 def insert_activities() -> Executable:
-    """The same inside of a longer transaction."""
-    stored = _insert_activities().returning(_activity.id).cte("stored")
+    """As ``submit``, inside of a longer transaction."""
+    stored = _insert_activities(_many()).returning(_activity.id).cte("stored")
     return select(func.count()).select_from(stored).where(telling())
 
 
 @cache
 def submit_keyed() -> Executable:
-    """The same for one activity with a key, if the key is free: answers 0, with nothing done, else.
+    """As ``submit_one``, with a key, if that is free: answers 0, with nothing done, else.
 
     ``hash`` and ``digest`` besides.
     """
@@ -169,18 +176,32 @@ def submit_keyed() -> Executable:
         ),
     )
     taken = key.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash).cte("taken")
-    stored = _insert_activities(exists().select_from(taken)).returning(_activity.id).cte("stored")
+    there = exists().select_from(taken)
+    stored = _insert_activities(_one(), there).returning(_activity.id).cte("stored")
     free = select(func.count()).select_from(taken).where(patient(), lasting(), telling())
     return free.add_cte(stored)
 
 
-def _insert_activities(*conditions: ColumnElement[bool]) -> Insert:
-    given = spread("given", {**GIVEN, "run_at": INSTANT, "delay": Double()}, hidden=False)
-    later = func.least(ARRIVAL + given.c.delay * SECOND, _last)
-    delayed = case((given.c.delay.is_(None), ARRIVAL), else_=later)
-    ready_at = func.coalesce(given.c.run_at, delayed)
+_ARRIVING: Final[dict[str, TypeEngine[Any]]] = {**GIVEN, "run_at": INSTANT, "delay": Double()}
+
+
+def _many() -> Mapping[str, ColumnElement[Any]]:
+    given = spread("given", _ARRIVING, hidden=False)
+    return {name: given.c[name] for name in _ARRIVING}
+
+
+def _one() -> Mapping[str, ColumnElement[Any]]:
+    return {name: bindparam(name, type_=kind) for name, kind in _ARRIVING.items()}
+
+
+def _insert_activities(
+    given: Mapping[str, ColumnElement[Any]], *conditions: ColumnElement[bool]
+) -> Insert:
+    run_at, delay = given["run_at"], given["delay"]
+    later = func.least(ARRIVAL + delay * SECOND, _last)
+    ready_at = func.coalesce(run_at, case((delay.is_(None), ARRIVAL), else_=later))
     status = case((ready_at > ARRIVAL, spelled(Status.SCHEDULED)), else_=spelled(Status.PENDING))
-    values: dict[str, ColumnElement[Any]] = {name: given.c[name] for name in GIVEN}
+    values: dict[str, ColumnElement[Any]] = {name: given[name] for name in GIVEN}
     values |= {"status": status, "created_at": ARRIVAL, "ready_at": ready_at}
     rows = select(*(value.label(name) for name, value in values.items())).where(*conditions)
     return (

@@ -145,6 +145,12 @@ def given(activities: Sequence[Activity[object]]) -> Columns:
     return columns
 
 
+def one(activity: Activity[object]) -> dict[str, object]:
+    """The same for ``submit_one``."""
+    times = {"run_at": activity.run_at, "delay": bounded(activity.delay)}
+    return {**rows.given_values(activity), **times}
+
+
 def key_of(activity: Activity[object]) -> dict[str, object]:
     """The values of ``submit_keyed`` besides."""
     key = activity.idempotency

@@ -24,6 +24,7 @@ from taskq.backends.sql.postgres_submission import (
     bounded,
     given,
     key_of,
+    one,
     parts,
     told,
 )
@@ -59,8 +60,12 @@ async def submit(
     """See ``Backend.submit``. ``lock_timeout`` as PostgreSQL writes it."""
     patience = {"lock_timeout": lock_timeout}
     keyed = [each for each in activities if each.idempotency is not None]
-    if len(activities) == len(keyed) == 1:
-        values = {**given(activities), **key_of(activities[0]), **told(hints), **patience}
+    if len(activities) == 1 and not keyed:
+        values = {**one(activities[0]), **told(hints), **patience}
+        await connections.fetch(statements.submit_one(), values)
+        return [Receipt(activities[0].id, True)]
+    if len(activities) == 1:
+        values = {**one(activities[0]), **key_of(activities[0]), **told(hints), **patience}
         [[taken]] = await connections.fetch(statements.submit_keyed(), values)
         if taken:
             return [Receipt(activities[0].id, True)]
