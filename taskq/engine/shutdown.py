@@ -99,15 +99,22 @@ class Shutdown:
                     await anyio.sleep(backoff.pause())
 
     async def leave(self) -> None:
-        """Step 7: nothing stays in this worker's name, if the store answers."""
-        try:
-            held = await self._access.call(self._backend.held, self._worker)
-            leases = [lease for lease in held if not self._holdings.has_let_go(lease)]
-            if leases:
-                await self._access.call(self._backend.hand_back, self._worker, leases)
-            await self._access.call(self._backend.retire, self._worker)
-        except Exception as error:
-            self._report(error)
+        """Step 7: nothing stays in this worker's name, trying again until the time for it is up."""
+        backoff = Backoff(self._ground.random, first=0.05, last=0.2)
+        with self._phase(MARGIN), anyio.move_on_after(MARGIN):
+            while True:
+                try:
+                    return await self._leave()
+                except Exception as error:
+                    self._report(error)
+                await anyio.sleep(backoff.pause())
+
+    async def _leave(self) -> None:
+        held = await self._access.call(self._backend.held, self._worker)
+        leases = [lease for lease in held if not self._holdings.has_let_go(lease)]
+        if leases:
+            await self._access.call(self._backend.hand_back, self._worker, leases)
+        await self._access.call(self._backend.retire, self._worker)
 
     def _phase(self, beyond: float) -> anyio.CancelScope:
         """Ends ``beyond`` seconds after the grace, also if that is shortened meanwhile."""

@@ -360,6 +360,22 @@ async def test_a_claim_whose_reply_was_lost_is_given_back_at_the_stop(world: Wor
     assert (info.status, info.crash_count) == (Status.PENDING, 0)
 
 
+async def test_what_the_store_does_not_take_back_at_first_is_tried_again(world: World) -> None:
+    """promise:G14: found by a fault run, where one connection that was cut burnt crashes."""
+    store = world.view()
+    engine = world.engine(store)
+    async with anyio.create_task_group() as group:
+        await group.start(engine.run)
+        await anyio.sleep(1)
+        store.fail("claim", after=True)
+        id = await submit(world, 5)
+        await until(lambda: store.pending("claim") == 0)
+        store.fail("held", after=False, times=3)
+        engine.stop()
+    info = await world.info(id)  # type: ignore[arg-type]
+    assert (info.status, info.crash_count) == (Status.PENDING, 0)
+
+
 async def test_a_handler_that_cannot_be_stopped_holds_the_worker_and_nothing_else(
     world: World,
 ) -> None:
