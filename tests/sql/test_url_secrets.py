@@ -30,7 +30,7 @@ BETWEEN = st.text(
 PLACES = (
     "postgresql://user:{}@127.0.0.1:1/shop",
     "postgresql://:{}@/shop",
-    "postgres://user:{}@one:1,[::1]:2/shop?sslmode=require",
+    "postgres://user:{}@one:1,two:2/shop?sslmode=require",
     "postgresql+asyncpg://user:{}@127.0.0.1:port/shop",
     "postgresql://user:{}@127.0.0.1/shop?timeout=soon",
     "postgresql://127.0.0.1:1/shop?user=ada&password={}",
