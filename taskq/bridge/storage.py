@@ -214,8 +214,11 @@ def storage_loop_factory() -> NewLoop:
     """How to make a storage loop: uvloop's where it is installed, else asyncio's own.
 
     Ask early, not in the storage thread: a process that forks while another thread is in the middle
-    of an import leaves the child waiting for that import for ever.
+    of an import leaves the child waiting for that import for ever, or with half of the module. So
+    what the storage loop needs of anyio, which loads that late, is loaded here too.
     """
+    with suppress(ImportError):  # a private name: where it moved, only this care is lost
+        importlib.import_module("anyio._backends._asyncio")
     try:
         uvloop = importlib.import_module("uvloop")
     except ImportError:
