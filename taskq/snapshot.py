@@ -71,8 +71,9 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
 class WorkerInfo(Struct, frozen=True, kw_only=True):
     """A running worker: one engine in one process, with a fresh id for each start.
 
-    ``types`` empty means every type. ``slots_used`` counts attempts running now, ``threads_stuck``
-    threads that outlived their timeout and still hold a slot. ``seen_at`` is its latest heartbeat.
+    ``types`` empty means every type. ``slots_used`` counts attempts running now, ``suspended``
+    those that wait for others without a slot (seed:S16), ``threads_stuck`` threads that outlived
+    their timeout and still hold a slot. ``seen_at`` is its latest heartbeat.
     """
 
     id: UUID
@@ -89,6 +90,7 @@ class WorkerInfo(Struct, frozen=True, kw_only=True):
     async_backend: str
     started_at: datetime
     seen_at: datetime
+    suspended: int = 0
 
 
 class Stats(Struct, frozen=True, kw_only=True):

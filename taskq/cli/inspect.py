@@ -260,13 +260,14 @@ _WORKER_COLUMNS = ("name", "id", "host", "pid", "state", "slots", "queues", "typ
 
 def _worker_row(worker: WorkerInfo, now: datetime) -> tuple[str, ...]:
     stuck = f", {worker.threads_stuck} stuck" if worker.threads_stuck else ""
+    suspended = f", {worker.suspended} suspended" if worker.suspended else ""
     return (
         worker.name,
         str(worker.id),
         worker.host,
         str(worker.pid),
         worker.state,
-        f"{worker.slots_used}/{worker.concurrency}{stuck}",
+        f"{worker.slots_used}/{worker.concurrency}{suspended}{stuck}",
         ",".join(worker.queues),
         ",".join(worker.types) or "*",
         f"{duration((now - worker.seen_at).total_seconds())} ago",

@@ -1,5 +1,5 @@
 -- insert_activities
-INSERT INTO taskq_activities (id, queue, type, status, priority, payload, result, error, error_kind, fingerprint, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, retry_count, crash_count, claim, worker, lease_until, isolate, cancel_requested_at, parent_id, root_id, origin_id, depth, step, progress, expires_at, deadline_at, created_at, ready_at, started_at, finished_at) VALUES (:id, :queue, :type, :status, :priority, :payload, :result, :error, :error_kind, :fingerprint, :max_retries, :max_crashes, :timeout_ms, :policy, :metadata, :tags, :source, :correlation_id, :user_id, :idempotency_key, :retry_count, :crash_count, :claim, :worker, :lease_until, :isolate, :cancel_requested_at, :parent_id, :root_id, :origin_id, :depth, :step, :progress, :expires_at, :deadline_at, :created_at, :ready_at, :started_at, :finished_at) ON CONFLICT (id) DO NOTHING;
+INSERT INTO taskq_activities (id, queue, type, status, priority, payload, result, error, error_kind, fingerprint, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, retry_count, crash_count, claim, worker, lease_until, isolate, cancel_requested_at, cancel_tree, parent_id, root_id, origin_id, depth, generation, step, progress, expires_at, deadline_at, created_at, ready_at, started_at, finished_at) VALUES (:id, :queue, :type, :status, :priority, :payload, :result, :error, :error_kind, :fingerprint, :max_retries, :max_crashes, :timeout_ms, :policy, :metadata, :tags, :source, :correlation_id, :user_id, :idempotency_key, :retry_count, :crash_count, :claim, :worker, :lease_until, :isolate, :cancel_requested_at, :cancel_tree, :parent_id, :root_id, :origin_id, :depth, :generation, :step, :progress, :expires_at, :deadline_at, :created_at, :ready_at, :started_at, :finished_at) ON CONFLICT (id) DO NOTHING;
 
 -- existing
 SELECT taskq_activities.id
@@ -58,7 +58,7 @@ FROM taskq_workers
 WHERE taskq_workers.id = :worker;
 
 -- put_worker
-INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES (:id, :name, :host, :pid, :queues, :types, :concurrency, :slots_used, :threads_stuck, :state, :version, :async_backend, :started_at, :seen_at, :beat, :detail) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail;
+INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, suspended, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES (:id, :name, :host, :pid, :queues, :types, :concurrency, :slots_used, :suspended, :threads_stuck, :state, :version, :async_backend, :started_at, :seen_at, :beat, :detail) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, suspended = excluded.suspended, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail;
 
 -- retire
 DELETE FROM taskq_workers WHERE taskq_workers.id = :worker;
@@ -116,7 +116,7 @@ FROM taskq_events
 WHERE taskq_events.activity_id = :activity ORDER BY taskq_events.id;
 
 -- live_workers
-SELECT taskq_workers.id, taskq_workers.name, taskq_workers.host, taskq_workers.pid, taskq_workers.queues, taskq_workers.types, taskq_workers.concurrency, taskq_workers.slots_used, taskq_workers.threads_stuck, taskq_workers.state, taskq_workers.version, taskq_workers.async_backend, taskq_workers.started_at, taskq_workers.seen_at, taskq_workers.beat, taskq_workers.detail
+SELECT taskq_workers.id, taskq_workers.name, taskq_workers.host, taskq_workers.pid, taskq_workers.queues, taskq_workers.types, taskq_workers.concurrency, taskq_workers.slots_used, taskq_workers.suspended, taskq_workers.threads_stuck, taskq_workers.state, taskq_workers.version, taskq_workers.async_backend, taskq_workers.started_at, taskq_workers.seen_at, taskq_workers.beat, taskq_workers.detail
 FROM taskq_workers
 WHERE taskq_workers.seen_at >= :since ORDER BY taskq_workers.started_at DESC, taskq_workers.id DESC;
 

@@ -98,12 +98,14 @@ activities = Table(
     Column("lease_until", Instant()),
     Column("isolate", Boolean(), nullable=False, server_default=false()),
     Column("cancel_requested_at", Instant()),
+    Column("cancel_tree", Boolean(), nullable=False, server_default=false()),
     Column("parent_id", Id()),
     Column("root_id", Id()),  # NULL: itself
     Column("origin_id", Id()),  # NULL: itself
     Column("depth", Integer(), nullable=False, server_default="0"),
+    Column("generation", Integer(), nullable=False, server_default="0"),  # roots since the origin
     Column("step", Text()),
-    Column("progress", Text()),
+    Column("progress", Text()),  # Progress as JSON
     Column("expires_at", Instant()),
     Column("deadline_at", Instant()),
     Column("created_at", Instant(), nullable=False, server_default=DatabaseNow()),
@@ -130,6 +132,7 @@ for _name, _bounds in (
     ("max_retries", f"0 AND {COUNTED_TO}"),
     ("max_crashes", f"1 AND {COUNTED_TO}"),
     ("depth", f"0 AND {COUNTED_TO}"),
+    ("generation", f"0 AND {COUNTED_TO}"),
     ("timeout_ms", f"1 AND {BIG_INTEGER}"),
     ("claim", f"0 AND {BIG_INTEGER}"),
 ):
@@ -169,6 +172,16 @@ _index(
     _columns.id,
     where=_pending,
 )
+# For a worker that may begin nothing but what others wait for (``max_suspended``): the deepest.
+_index(
+    "taskq_activities_ready_children",
+    _columns.queue,
+    _columns.depth.desc(),
+    _columns.priority.desc(),
+    _columns.ready_at,
+    _columns.id,
+    where=_pending & _columns.parent_id.is_not(None),
+)
 # The promoter takes what is due and asks when the next one will be; future rows stay out of the
 # claim indexes.
 _index(
@@ -183,6 +196,20 @@ _index(
     _columns.queue,
     _columns.type,
     where=_columns.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)]),
+)
+# What is not to start any more, for callers that say so.
+_waiting = _columns.status.in_(
+    [spelled(Status.PENDING), spelled(Status.SCHEDULED), spelled(Status.RETRYING)]
+)
+_index(
+    "taskq_activities_expiring",
+    _columns.expires_at,
+    where=_waiting & _columns.expires_at.is_not(None),
+)
+_index(
+    "taskq_activities_deadlines",
+    _columns.deadline_at,
+    where=_waiting & _columns.deadline_at.is_not(None),
 )
 # What a worker holds (renewal, cancel requests, lost replies); the reaper looks through all of it,
 # which is as much as runs at once. lease_until is in no index, so that renewals stay cheap.
@@ -258,6 +285,7 @@ workers = Table(
     Column("types", Text(), nullable=False),  # JSON array; empty: every type
     Column("concurrency", Integer(), nullable=False),
     Column("slots_used", Integer(), nullable=False),
+    Column("suspended", Integer(), nullable=False, server_default="0"),
     Column("threads_stuck", Integer(), nullable=False),
     Column("state", Text(), nullable=False),
     Column("version", Text(), nullable=False),

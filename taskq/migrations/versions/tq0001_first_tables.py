@@ -20,6 +20,7 @@ depends_on = None
 
 PENDING = "status = 'pending'"
 WAITING = "status IN ('scheduled', 'retrying')"
+UNSTARTED = "status IN ('pending', 'scheduled', 'retrying')"
 PROCESSING = "status = 'processing'"
 
 BUSY = {
@@ -125,10 +126,12 @@ def _activities(kinds: _Kinds) -> None:
         sa.Column("lease_until", kinds.instant),
         sa.Column("isolate", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("cancel_requested_at", kinds.instant),
+        sa.Column("cancel_tree", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("parent_id", kinds.id),
         sa.Column("root_id", kinds.id),
         sa.Column("origin_id", kinds.id),
         sa.Column("depth", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("generation", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("step", sa.Text()),
         sa.Column("progress", sa.Text()),
         sa.Column("expires_at", kinds.instant),
@@ -150,6 +153,7 @@ def _activity_checks() -> list[sa.Constraint]:
         "max_retries": "max_retries BETWEEN 0 AND 1000000000",
         "max_crashes": "max_crashes BETWEEN 1 AND 1000000000",
         "depth": "depth BETWEEN 0 AND 1000000000",
+        "generation": "generation BETWEEN 0 AND 1000000000",
         "timeout_ms": "timeout_ms BETWEEN 1 AND 9007199254740991",
         "claim": "claim BETWEEN 0 AND 9007199254740991",
     }
@@ -175,6 +179,10 @@ def _activity_indexes() -> None:
     place = ("isolate", sa.text("priority DESC"), "ready_at", "id")
     _index("ready", "queue", *place, where=PENDING)
     _index("ready_by_type", "queue", "type", *place, where=PENDING)
+    by_depth = ("queue", sa.text("depth DESC"), *place[1:])
+    _index("ready_children", *by_depth, where=f"{PENDING} AND parent_id IS NOT NULL")
+    _index("expiring", "expires_at", where=f"{UNSTARTED} AND expires_at IS NOT NULL")
+    _index("deadlines", "deadline_at", where=f"{UNSTARTED} AND deadline_at IS NOT NULL")
     _index("due", "ready_at", "id", where=WAITING)
     _index("due_by_type", "queue", "type", where=WAITING)
     _index("held", "worker", where=PROCESSING)
@@ -242,6 +250,7 @@ def _workers(kinds: _Kinds) -> None:
         sa.Column("types", sa.Text(), nullable=False),
         sa.Column("concurrency", sa.Integer(), nullable=False),
         sa.Column("slots_used", sa.Integer(), nullable=False),
+        sa.Column("suspended", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("threads_stuck", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("version", sa.Text(), nullable=False),

@@ -136,7 +136,7 @@ class LeaseTests:
         assert plain.id != flagged.id
 
     async def test_a_heartbeat_writes_the_workers_row(self, harness: Harness) -> None:
-        info = worker(queues=("default", "mail"), types=("a", "b"), slots_used=3)
+        info = worker(queues=("default", "mail"), types=("a", "b"), slots_used=3, suspended=2)
 
         await harness.renew(info)
 
@@ -149,10 +149,10 @@ class LeaseTests:
         await harness.renew(info, number=1)
         await harness.advance(10)
 
-        await harness.renew(replace(info, slots_used=7, state="stopping"), number=2)
+        await harness.renew(replace(info, slots_used=7, suspended=5, state="stopping"), number=2)
 
         [seen] = await harness.call(harness.backend.workers)
-        assert (seen.slots_used, seen.state) == (7, "stopping")
+        assert (seen.slots_used, seen.suspended, seen.state) == (7, 5, "stopping")
         assert near(seen.seen_at, await harness.now())
 
     async def test_a_retired_worker_is_gone(self, harness: Harness) -> None:
