@@ -32,7 +32,8 @@ class WorkerArguments(TypedDict, total=False):
     ``queues``: those to serve (default: every queue that tasks name, and the app's).
     ``types``: only these task names; ``"*"`` claims every type and puts unknown ones back.
     ``burst``: drain, then return. ``claim_ahead``: a fixed number of activities claimed beyond free
-    slots, instead of what recent run times allow. The rest are settings.
+    slots, instead of what recent run times allow. ``reserve_slots_for_leaves``: slots that only
+    ``leaf_types`` get while any of these wait (seed:E13). The rest are settings.
     """
 
     queues: Sequence[str]
@@ -48,6 +49,10 @@ class WorkerArguments(TypedDict, total=False):
     poll_interval: float
     poll_max: float
     claim_ahead: int | None
+    suspend_on_await: bool
+    max_suspended: int
+    reserve_slots_for_leaves: int
+    leaf_types: Sequence[str]
 
 
 def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
@@ -88,6 +93,10 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
             poll_interval=settings.poll_interval,
             poll_max=settings.poll_max,
             claim_ahead=_option(given, "claim_ahead", int, None),
+            suspend_on_await=settings.suspend_on_await,
+            max_suspended=settings.max_suspended,
+            reserve_slots_for_leaves=_option(given, "reserve_slots_for_leaves", int, 0),
+            leaf_types=_names("leaf_types", given.get("leaf_types")),
             shutdown_grace=settings.shutdown_grace,
             burst=_option(given, "burst", bool, False),
         ),

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from contextvars import ContextVar, Token
 from datetime import datetime
 from functools import cached_property
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
 
 from taskq.model import Attempt
+
+
+class Place(Protocol):
+    """Where a handler waits for other activities without keeping its slot (design 7.10)."""
+
+    def waiting(self, ids: Collection[UUID]) -> AbstractAsyncContextManager[None]:
+        """Around one wait, on any event loop."""
+        ...
+
+    def waiting_sync(self, ids: Collection[UUID]) -> AbstractContextManager[None]:
+        """Around one wait of a thread."""
+        ...
+
 
 _current: ContextVar[Context | None] = ContextVar("taskq_context", default=None)
 
@@ -18,13 +33,15 @@ _current: ContextVar[Context | None] = ContextVar("taskq_context", default=None)
 class Context:
     """What ``current()`` gives inside a handler, its middleware and its threads. Read-only.
 
-    ``owner`` is the TaskQ whose worker runs the attempt. ``worker`` is that worker's id.
+    ``owner`` is the TaskQ whose worker runs the attempt. ``worker`` is that worker's id. ``seat``
+    is its slot, for those who wait.
     """
 
     def __init__(self, attempt: Attempt, *, owner: object) -> None:
         self._attempt = attempt
         self._cancelled = False
         self.owner = owner
+        self.seat: Place | None = None
 
     @property
     def id(self) -> UUID:
@@ -147,6 +164,23 @@ def current() -> Context:
 def current_or_none() -> Context | None:
     """The running attempt, or None outside a handler."""
     return _current.get()
+
+
+def waiting(ids: Collection[UUID]) -> AbstractAsyncContextManager[None]:
+    """Around a wait for these activities: the handler that waits, if one does, gives its slot up
+    and has it again at the end."""
+    context = _current.get()
+    if context is None or context.seat is None:
+        return nullcontext()
+    return context.seat.waiting(ids)
+
+
+def waiting_sync(ids: Collection[UUID]) -> AbstractContextManager[None]:
+    """The same for a thread."""
+    context = _current.get()
+    if context is None or context.seat is None:
+        return nullcontext()
+    return context.seat.waiting_sync(ids)
 
 
 def enter(context: Context) -> Token[Context | None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, Protocol, TypeVar, assert_never
 from uuid import UUID
 
-from taskq.context import current_or_none
+from taskq.context import current_or_none, waiting, waiting_sync
 from taskq.errors import (
     ActivityCancelled,
     ActivityDeadLettered,
@@ -71,7 +71,9 @@ class ActivityFuture(Generic[R_co]):
         Also raises ResultTimeout; RuntimeError on a thread that runs an event loop ("await it").
         """
         self._refuse_own()
-        return self._value(self._tracker.wait_sync(self.id, timeout))
+        with waiting_sync([self.id]):
+            ended = self._tracker.wait_sync(self.id, timeout)
+        return self._value(ended)
 
     def info(self) -> ActivityInfo:
         """A snapshot, blocking for one query. Raises ActivityNotFound."""
@@ -95,7 +97,9 @@ class ActivityFuture(Generic[R_co]):
 
     async def _wait(self) -> R_co:
         self._refuse_own()
-        return self._value(await self._tracker.wait(self.id))
+        async with waiting([self.id]):
+            ended = await self._tracker.wait(self.id)
+        return self._value(ended)
 
     def _refuse_own(self) -> None:
         context = current_or_none()

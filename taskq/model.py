@@ -110,12 +110,15 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What ``decide`` needs beyond the budgets, stored with the activity as one JSON text.
 
     ``hooks`` names the hooks that the task defines; they become activities of their own.
+    ``timeout_includes_waits``: the timeout runs on while the handler waits for other activities
+    (seed:S12, D19).
     """
 
     retry: RetryPolicy = RetryPolicy()
     retry_on_timeout: bool = True
     on_child_failure: Literal["fail", "retry"] = "fail"
     hooks: tuple[Hook, ...] = ()
+    timeout_includes_waits: bool = False
 
 
 DEFAULT_POLICY = Policy()

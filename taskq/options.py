@@ -49,6 +49,7 @@ class TaskOptions(Struct, frozen=True, kw_only=True):
     max_retry_delay: float | UnsetType = UNSET
     retry_on_timeout: bool | UnsetType = UNSET
     on_child_failure: Literal["fail", "retry"] | UnsetType = UNSET
+    timeout_includes_waits: bool | UnsetType = UNSET
 
     def over(self, other: TaskOptions) -> TaskOptions:
         """These options, and where they say nothing, the other's."""
@@ -77,6 +78,7 @@ class TaskOptionArguments(TypedDict, total=False):
     max_retry_delay: float | timedelta
     retry_on_timeout: bool
     on_child_failure: Literal["fail", "retry"]
+    timeout_includes_waits: bool
 
 
 class CallArguments(TaskOptionArguments, total=False):
@@ -317,6 +319,7 @@ _CHECKS: Mapping[str, Callable[[str, str, object], object]] = {
     "max_retry_delay": _duration,
     "retry_on_timeout": _flag,
     "on_child_failure": _child_failure,
+    "timeout_includes_waits": _flag,
 }
 
 E = TypeVar("E", bound=OnDuplicate)

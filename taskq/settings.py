@@ -56,6 +56,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Running time of one attempt (seed:Q4); None: no limit."""
     max_depth: int = 32
     """Generations of children below a root (seed:E11, D24)."""
+    suspend_on_await: bool = True
+    """Whether a handler that awaits other activities gives its slot up meanwhile (seed:E12)."""
+    max_suspended: int = 1000
+    """With so many waiting, a worker begins children only (design 7.10)."""
     max_payload: int = 262_144
     """Bytes of stored arguments or result; at most 1 MiB."""
     shutdown_grace: float = 30.0
@@ -133,6 +137,7 @@ _POSITIVE = (
     "max_crashes",
     "timeout",
     "max_depth",
+    "max_suspended",
     "max_payload",
     "enqueue_timeout",
     "lock_timeout",
@@ -157,6 +162,8 @@ class SettingOverrides(TypedDict, total=False):
     max_crashes: int
     timeout: float | None
     max_depth: int
+    suspend_on_await: bool
+    max_suspended: int
     max_payload: int
     shutdown_grace: float
     enqueue_timeout: float

@@ -371,5 +371,6 @@ def completed(options: TaskOptions, *, retry: RetryPolicy) -> Effective:
             retry=policy,
             retry_on_timeout=said("retry_on_timeout", True),
             on_child_failure=said("on_child_failure", "fail"),
+            timeout_includes_waits=said("timeout_includes_waits", False),
         ),
     )

@@ -86,6 +86,7 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     """What a worker asks for. ``types`` None is every type; ``lease`` is seconds, ``limit`` ≥ 1.
 
     ``alone`` asks for isolated activities only (then with limit 1); otherwise they are passed over.
+    ``children`` asks for those only that have a parent, the deepest first (design 7.10).
     """
 
     worker: UUID
@@ -94,6 +95,7 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     limit: int
     lease: float
     alone: bool = False
+    children: bool = False
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True):
@@ -174,7 +176,8 @@ class Backend(Protocol):
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         """Give up to ``limit`` pending activities of these queues and types to this worker.
 
-        In order of priority (highest first), ready time, id. Each gets status processing, claim
+        In order of priority (highest first), ready time, id; ``children`` before that by depth, the
+        deepest first. Each gets status processing, claim
         number + 1 (1 after the highest that can be stored), started_at and lease_until = now +
         lease by the store's clock. Isolated ones are passed over, or with ``alone`` only they are
         given. An activity whose cancel is requested is never pending. Never returns one activity

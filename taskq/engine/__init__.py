@@ -27,6 +27,7 @@ from taskq.engine.health import Health, State
 from taskq.engine.holdings import Holdings
 from taskq.engine.options import EngineOptions
 from taskq.engine.parts import Parts
+from taskq.engine.permits import Permits
 from taskq.engine.report import ErrorLog
 from taskq.engine.supervisor import IDLE, Loop, Supervisor
 from taskq.errors import InvalidState
@@ -155,8 +156,9 @@ class Engine:
             healthy=not reasons,
             reasons=tuple(reasons),
             slots=self._options.concurrency,
-            slots_used=parts.slots.used if parts is not None else 0,
-            threads_stuck=parts.slots.stuck if parts is not None else 0,
+            slots_used=parts.permits.used if parts is not None else 0,
+            suspended=parts.permits.suspended if parts is not None else 0,
+            threads_stuck=parts.permits.stuck if parts is not None else 0,
             last_progress=self._supervisor.ages(),
         )
 
@@ -216,8 +218,7 @@ class Engine:
         self._start(lifeline, "canceller", parts.canceller.run)
         self._start(lifeline, "hints", parts.hints.run)
         async with anyio.create_task_group() as slots:
-            for _ in range(parts.slots.count):
-                slots.start_soon(parts.slots.carry)
+            slots.start_soon(parts.slots.run)
             intake = (
                 self._start(lifeline, "dispatcher", partial(self._dispatch, parts)),
                 self._start(lifeline, "promoter", parts.promoter.run),
@@ -311,7 +312,7 @@ class Engine:
         library = anyio.get_cancelled_exc_class().__module__.partition(".")[0]
 
         def describe() -> WorkerInfo:
-            slots = self._parts.slots if self._parts is not None else None
+            permits = self._parts.permits if self._parts is not None else Permits(0)
             return WorkerInfo(
                 id=self.id,
                 name=options.name,
@@ -320,8 +321,9 @@ class Engine:
                 queues=options.queues,
                 types=self._types or (),
                 concurrency=options.concurrency,
-                slots_used=slots.used if slots is not None else 0,
-                threads_stuck=slots.stuck if slots is not None else 0,
+                slots_used=permits.used,
+                suspended=permits.suspended,
+                threads_stuck=permits.stuck,
                 state=self._state,
                 version=options.version,
                 async_backend=options.async_backend or library,

@@ -19,6 +19,8 @@ from taskq.engine.ground import Ground
 from taskq.engine.handler import Handler
 from taskq.engine.holdings import Held, Stop
 from taskq.engine.isolation import run_isolated
+from taskq.engine.limit import TimeLimit
+from taskq.engine.seat import Seat, Seating
 from taskq.events import Started
 from taskq.lifecycle import Cancelled, Failed, Interrupted, Outcome, Succeeded, TimedOut
 from taskq.middleware import Middleware
@@ -29,6 +31,7 @@ class Run(Struct, frozen=True):
     """One attempt on its way through the middleware to its handler."""
 
     held: Held
+    seat: Seat
     handler: Handler
     context: Context
     args: tuple[object, ...]
@@ -42,23 +45,25 @@ Chain = Callable[[Run], Coroutine[Any, Any, object]]
 class Runner:
     """Runs attempts: everything about it that is the same for all of them.
 
-    ``stopping`` tells whether the worker is being stopped. An attempt is kept for one lease beyond
-    its timeout, in case its handler does not stop.
+    The caller has taken a permit of ``seating`` for each, and gives it back when its threads have
+    ended too. ``stopping`` tells whether the worker is being stopped. An attempt is kept for one
+    lease beyond its timeout, in case its handler does not stop.
     """
 
     def __init__(
         self,
         ground: Ground,
         *,
+        seating: Seating,
         middleware: Sequence[Middleware],
         owner: object,
         stopping: Callable[[], bool],
     ) -> None:
+        self._seating = seating
         self._owner = owner
         self._clock = ground.clock
         self._emit = ground.emit
         self._lease = ground.options.lease
-        self._threads = anyio.CapacityLimiter(ground.options.threads or ground.options.concurrency)
         self._stopping = stopping
         self._async = _folded(middleware, _call)
         self._sync = _folded(middleware, self._call_in_thread)
@@ -78,8 +83,13 @@ class Runner:
         here = self._clock.monotonic() - held.received_at
         self._emit(Started(attempt=attempt, waited=waited, unclaimed=max(0.0, waited - here)))
         chain = self._async if handler.is_async else self._sync
-        work = run_isolated(variables, chain(Run(held, handler, context, args, kwargs)))
-        outcome = await self._ended(held, handler, work)
+        seat = context.seat = Seat(held, self._seating)
+        held.on_stop = seat.hurry
+        work = run_isolated(variables, chain(Run(held, seat, handler, context, args, kwargs)))
+        try:
+            outcome = await self._ended(held, handler, work)
+        finally:
+            seat.close()
         if isinstance(outcome, TimedOut):
             context.mark_cancelled()
         return outcome
@@ -87,9 +97,9 @@ class Runner:
     async def _ended(self, held: Held, handler: Handler, work: Awaitable[object]) -> Outcome:
         """Await the work within its timeout. A value counts whenever it comes (seed:R11, W32)."""
         late: ErrorInfo | None = None
-        timeout = held.attempt.timeout
-        deadline = math.inf if timeout is None else anyio.current_time() + timeout
-        scope = held.scope = anyio.CancelScope(deadline=deadline)
+        limit = held.limit = TimeLimit(held.attempt.timeout, self._seating.now)
+        limit.begin()
+        scope = limit.scope
         try:
             with scope:
                 try:
@@ -123,27 +133,24 @@ class Runner:
 
     async def _call_in_thread(self, run: Run) -> object:
         """Call a sync handler. Its thread's permit is given back when the thread has ended."""
-        held, token = run.held, object()
-        await self._thread_permit(held, token)
-        held.threads += 1
+        await self._thread_permit(run.held)
+        run.held.threads += 1
         function = partial(run.handler.function, *run.args, **run.kwargs)
-        return await run_in_thread(function, on_end=partial(self._thread_ended, held, token))
+        return await run_in_thread(function, on_end=partial(_thread_ended, run))
 
-    async def _thread_permit(self, held: Held, token: object) -> None:
+    async def _thread_permit(self, held: Held) -> None:
         """Waiting for a thread is no running time: the timeout stands still meanwhile."""
-        scope = held.scope
-        if scope is None:
+        if held.limit is None:
             raise RuntimeError("the attempt is over: middleware called its handler too late")
-        left = scope.deadline - anyio.current_time()
-        scope.deadline = held.forsaken_at = math.inf
-        await self._threads.acquire_on_behalf_of(token)
-        scope.deadline = anyio.current_time() + left
-        held.forsaken_at = self._clock.monotonic() + left + self._lease
+        held.pause()
+        await self._seating.threads.acquire()
+        held.resume(self._clock.monotonic(), grace=self._lease)
 
-    def _thread_ended(self, held: Held, token: object) -> None:
-        self._threads.release_on_behalf_of(token)
-        held.threads -= 1
-        held.notify()
+
+def _thread_ended(run: Run) -> None:
+    run.seat.thread_ended()
+    run.held.threads -= 1
+    run.held.notify()
 
 
 async def _call(run: Run) -> object:

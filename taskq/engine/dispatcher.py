@@ -10,10 +10,12 @@ import anyio
 
 from taskq.backends import ClaimRequest
 from taskq.bridge import Doorbell
+from taskq.engine.admission import Reserve
 from taskq.engine.backoff import Backoff
 from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
 from taskq.engine.ledger import Ledger
+from taskq.engine.options import EngineOptions
 from taskq.engine.pace import PATIENCE, Pace
 from taskq.engine.returns import Returns
 from taskq.engine.slots import Slots
@@ -43,6 +45,9 @@ class Dispatcher:
     Under constant load it looks about once a lease whether there are any, and only then lets the
     slots run empty for one of them. It holds back for a while only; if that was too short, it goes
     on with more patience the next time, or as soon as nothing happens to run.
+
+    While too many handlers wait for others it claims only what has a parent; slots reserved for
+    leaves it fills with those first (see ``admission``).
 
     With ``burst`` it returns when everything was recorded that it ran, and then nothing was due and
     nothing could be claimed. Errors of the store are raised: its supervisor starts it again.
@@ -85,6 +90,8 @@ class Dispatcher:
         self._rhythm = Backoff(ground.random, first=ground.options.lease, last=ground.options.lease)
         self._look_at = ground.clock.monotonic() + self._rhythm.pause()
         self._owed = False
+        self._full = False
+        self._reserve = _reserve(ground.options)
         slots.on_free = self._slot_freed
 
     def ring(self) -> None:
@@ -101,16 +108,16 @@ class Dispatcher:
                 await self._give_isolated_a_turn()
             calm = not self._slots.active and self._ledger.settled
             room = self._room
-            found = await self._claim(room) if room else 0
+            found = await self._supplied(room) if room else 0
             if found == room or await self._run_alone():
                 self._poll.reset()
             elif found:  # what begins now goes first; then look whether that was all
                 self._poll.reset()
                 await self._wait(MOMENT)
-            elif not self._options.burst:
+            elif not self._options.burst or self._slots.permits.suspended:
                 await self._pause()
             elif not calm:
-                await self._until(lambda: not self._slots.active)
+                await self._until(lambda: not self._slots.busy)
                 await self._ledger.flush()
             elif not await self._promoted():
                 return
@@ -126,26 +133,46 @@ class Dispatcher:
         slots, ahead = self._slots, self._pace.ahead
         if slots.free:
             return min(MOST, slots.free + ahead)
-        room = slots.count + ahead - slots.used - slots.waiting
+        room = slots.count + ahead - slots.permits.used - slots.waiting
         if slots.all_stuck or room * 2 < ahead:
             return 0
         return max(0, min(MOST, room))
 
-    async def _claim(self, limit: int, *, alone: bool = False) -> int:
+    async def _supplied(self, room: int) -> int:
+        """Claim for ``room`` slots, leaves first where slots are reserved for them; how many."""
+        reserve = self._reserve
+        if reserve is None:
+            return await self._claim(room)
+        reserved = reserve.for_leaves(room, self._holdings.all())
+        leaves = await self._claim(reserved, types=reserve.types) if reserved else 0
+        # What no leaf waits for is lent.
+        rest = room - leaves if leaves < reserved else room - reserved
+        return leaves + (await self._claim(rest) if rest else 0)
+
+    async def _claim(
+        self, limit: int, *, types: tuple[str, ...] | None = None, alone: bool = False
+    ) -> int:
         """Claim and hand over; how many."""
-        attempts = await self._claimed(limit, alone=alone)
+        attempts = await self._claimed(limit, types=types or self._types, alone=alone)
         self._slots.hand_over(attempts)
         return len(attempts)
 
-    async def _claimed(self, limit: int, *, alone: bool) -> list[Held]:
+    async def _claimed(
+        self, limit: int, *, types: tuple[str, ...] | None, alone: bool
+    ) -> list[Held]:
         """What a claim brings, entered as held. Without a reply it is in doubt what it did."""
+        spare = self._options.max_suspended - self._slots.permits.suspended
+        self._full = spare <= 0
+        if not self._full:  # whatever is begun may come to wait
+            limit = min(limit, max(1, spare - self._slots.waiting))
         request = ClaimRequest(
             worker=self._worker,
             queues=self._options.queues,
-            types=self._types,
+            types=types,
             limit=limit,
             lease=self._options.lease,
             alone=alone,
+            children=self._full,
         )
         began = self._clock.monotonic()
         try:
@@ -166,13 +193,13 @@ class Dispatcher:
 
     async def _run_alone(self) -> bool:
         """If nothing runs, claim an isolated activity and wait until it has ended."""
-        if self._slots.active:
+        if self._slots.busy:
             return False
         if not await self._claim(1, alone=True):
             self._look_at = self._clock.monotonic() + self._rhythm.pause()
             return False
         self._hold.reset()
-        await self._until(lambda: not self._slots.active)
+        await self._until(lambda: not self._slots.busy)
         return True
 
     async def _give_isolated_a_turn(self) -> None:
@@ -184,10 +211,10 @@ class Dispatcher:
             self._look_at = began + self._rhythm.pause()
             return
         end = began + self._hold.pause()
-        while waits and self._slots.active and self._clock.monotonic() < end:
+        while waits and self._slots.busy and self._clock.monotonic() < end:
             look_again = min(end, self._clock.monotonic() + self._options.poll_max)
-            await self._until(lambda: not self._slots.active, by=look_again)
-            waits = not self._slots.active or await self._isolated_waits()
+            await self._until(lambda: not self._slots.busy, by=look_again)
+            waits = not self._slots.busy or await self._isolated_waits()
         if waits:
             await self._run_alone()
         now = self._clock.monotonic()
@@ -196,7 +223,7 @@ class Dispatcher:
     async def _isolated_waits(self) -> bool:
         """Whether there is one. It is put back at once: were it held while others still run, a
         crash of theirs would be its last."""
-        found = await self._claimed(1, alone=True)
+        found = await self._claimed(1, types=self._types, alone=True)
         await self._returns.put_back(found)
         return bool(found)
 
@@ -254,5 +281,12 @@ class Dispatcher:
 
     def _slot_freed(self) -> None:
         awaited = self._awaited is not None and self._awaited()
-        if awaited or (self._owed and not self._slots.active):
+        admits = self._full and self._slots.permits.suspended < self._options.max_suspended
+        if awaited or admits or (self._owed and not self._slots.busy):
             self._bell.ring()
+
+
+def _reserve(options: EngineOptions) -> Reserve | None:
+    if not options.reserve_slots_for_leaves:
+        return None
+    return Reserve(options.concurrency, options.reserve_slots_for_leaves, options.leaf_types)

@@ -22,8 +22,8 @@ class Health(Struct, frozen=True, kw_only=True):
     process is up; otherwise ``reasons`` says in words what is wrong.
 
     ``slots`` are its permits, ``slots_used`` those in use, ``threads_stuck`` the ones held by
-    threads past their timeout. ``last_progress`` is the age in seconds of each loop's latest
-    progress.
+    threads past their timeout. ``suspended`` handlers wait for other activities without a slot.
+    ``last_progress`` is the age in seconds of each loop's latest progress.
     """
 
     state: str
@@ -33,3 +33,4 @@ class Health(Struct, frozen=True, kw_only=True):
     slots_used: int
     threads_stuck: int
     last_progress: Mapping[str, float]
+    suspended: int = 0

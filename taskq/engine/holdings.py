@@ -7,13 +7,14 @@ single step on a dict or an attribute is atomic, and the keeper works on a copy.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from uuid import UUID
 
 import anyio
 
 from taskq.context import Context
+from taskq.engine.limit import TimeLimit
 from taskq.model import Attempt, Lease
 
 MOST_LET_GO = 1000
@@ -36,7 +37,9 @@ class Held:
     renewed it, so its lease cannot have ended before ``renewed_at`` + lease. ``received_at`` is
     when the claim's reply came, ``forsaken_at`` from when it is no longer to be renewed. ``elder``
     is an earlier attempt of the same activity that may still be running here (fault:A4).
-    ``threads`` counts the threads that run it. ``reason`` is why it was told to stop first.
+    ``threads`` counts the threads that run it. While ``suspended`` it waits for other activities
+    and has no slot. ``reason`` is why it was told to stop first.
+    ``limit`` bounds its handler's running time; ``on_stop`` is called when it is told to stop.
     """
 
     __slots__ = (
@@ -47,11 +50,13 @@ class Held:
         "elder",
         "finished",
         "forsaken_at",
+        "limit",
+        "on_stop",
         "reason",
         "received_at",
         "renewed_at",
-        "scope",
         "started_at",
+        "suspended",
         "threads",
         "waited",
     )
@@ -65,10 +70,12 @@ class Held:
         self.waited = 0.0
         self.delayed = False
         self.context: Context | None = None
-        self.scope: anyio.CancelScope | None = None
+        self.limit: TimeLimit | None = None
+        self.on_stop: Callable[[], None] | None = None
         self.reason: Stop | None = None
         self.elder: Held | None = None
         self.threads = 0
+        self.suspended = False
         self.finished = False
         self._gone: anyio.Event | None = None
 
@@ -82,11 +89,28 @@ class Held:
         """Whether it was told that its lease is lost or ends."""
         return self.reason is Stop.LEASE_LOST
 
+    @property
+    def told_to_stop(self) -> bool:
+        """Whether its handler is to unwind, for whatever reason."""
+        over = self.limit is not None and self.limit.scope.cancel_called
+        return over or self.reason is not None
+
     def begin(self, now: float, *, grace: float) -> None:
         """Its handler starts. Not renewed once it is ``grace`` past its timeout (fault:C4)."""
         self.started_at = now
         if self.attempt.timeout is not None:
             self.forsaken_at = now + self.attempt.timeout + grace
+
+    def pause(self) -> None:
+        """What passes now is no running time of its handler; the lease is kept."""
+        if self.limit is not None:
+            self.limit.pause()
+            self.forsaken_at = math.inf
+
+    def resume(self, now: float, *, grace: float) -> None:
+        """The pause is over; another may go on."""
+        if self.limit is not None and self.limit.resume():
+            self.forsaken_at = now + self.limit.left + grace
 
     def stop(self, reason: Stop) -> None:
         """Tell it to stop, on the engine's event loop.
@@ -100,13 +124,15 @@ class Held:
             self.reason = reason
         if self.context is not None:
             self.context.mark_cancelled()
-        if self.scope is not None and (self.threads == 0 or reason is Stop.SHUTDOWN):
-            self.scope.cancel()
+        if self.limit is not None and (self.threads == 0 or reason is Stop.SHUTDOWN):
+            self.limit.scope.cancel()
+        if self.on_stop is not None:
+            self.on_stop()
 
     def finish(self) -> None:
         """Its handler will not run, or no longer runs (a thread may be left)."""
         self.finished = True
-        self.scope = None
+        self.limit = self.on_stop = None
         self.elder = None
         self.notify()
 

@@ -25,6 +25,10 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
       activities to take back at once.
     - ``poll_interval``: pause after an empty claim, doubling up to ``poll_max``.
     - ``claim_ahead``: activities claimed beyond free slots; None adapts to how long attempts run.
+    - ``suspend_on_await``: a handler that awaits other activities gives its slot up (seed:E12).
+      ``max_suspended``: with so many waiting, only children are begun, the deepest first.
+    - ``reserve_slots_for_leaves``: slots that only ``leaf_types`` get while any of these wait; lent
+      to others while none does (seed:E13, S9, D17).
     - ``shutdown_grace``: what running handlers get at a stop. ``burst``: stop when drained.
 
     Raises ConfigurationError naming the option that is wrong (seed:W23).
@@ -47,6 +51,10 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     poll_interval: float = 1.0
     poll_max: float = 5.0
     claim_ahead: int | None = None
+    suspend_on_await: bool = True
+    max_suspended: int = 1000
+    reserve_slots_for_leaves: int = 0
+    leaf_types: tuple[str, ...] = ()
     shutdown_grace: float = 30.0
     burst: bool = False
 
@@ -60,6 +68,8 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
         _finite("shutdown_grace", self.shutdown_grace, zero=True)
         if self.claim_ahead is not None and self.claim_ahead < 0:
             raise ConfigurationError(f"claim_ahead must be 0 or more, not {self.claim_ahead!r}")
+        _at_least_one("max_suspended", self.max_suspended)
+        _check_reserve(self)
         if not self.queues:
             raise ConfigurationError("queues must name at least one queue")
         if self.types is not None and self.catch_all:
@@ -83,18 +93,38 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
         Raises ConfigurationError when a listed type has no handler (seed:E5, D34), or when there is
         nothing to run at all.
         """
+        if unknown := [type for type in self.leaf_types if type not in registered]:
+            raise ConfigurationError(f"leaf_types without a handler here: {', '.join(unknown)}")
         if self.catch_all:
             return None
         if self.types is None:
             if not registered:
                 raise ConfigurationError("there is no activity to run: no handler is registered")
             return tuple(sorted(registered))
+        if unclaimed := [type for type in self.leaf_types if type not in self.types]:
+            raise ConfigurationError(f"leaf_types that are not among types: {', '.join(unclaimed)}")
         if unknown := [type for type in self.types if type not in registered]:
             raise ConfigurationError(f"types without a handler here: {', '.join(unknown)}")
         return self.types
 
 
 _POSITIVE = ("lease", "renew_interval", "reaper_interval", "poll_interval", "poll_max")
+
+
+def _check_reserve(options: EngineOptions) -> None:
+    """seed:S11"""
+    reserved = options.reserve_slots_for_leaves
+    if reserved < 0:
+        raise ConfigurationError(f"reserve_slots_for_leaves must be 0 or more, not {reserved!r}")
+    if reserved >= options.concurrency:
+        raise ConfigurationError(
+            f"reserve_slots_for_leaves ({reserved}) must be less than"
+            f" concurrency ({options.concurrency}): others need a slot too"
+        )
+    if reserved and not options.leaf_types:
+        raise ConfigurationError(
+            f"reserve_slots_for_leaves ({reserved}) needs leaf_types: the types that it is for"
+        )
 
 
 def _at_least_one(name: str, value: int) -> None:

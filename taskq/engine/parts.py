@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from anyio.lowlevel import current_token
+
+from taskq.bridge import loop_time
 from taskq.bridge.poster import Post
 from taskq.engine.attempt import Runner
 from taskq.engine.canceller import Canceller
@@ -16,11 +19,13 @@ from taskq.engine.hints import Hints
 from taskq.engine.keeper import Keeper
 from taskq.engine.ledger import Ledger
 from taskq.engine.pace import Pace
+from taskq.engine.permits import Permits
 from taskq.engine.promoter import Promoter
 from taskq.engine.pulse import Pulse
 from taskq.engine.reaper import Reaper
 from taskq.engine.returns import Returns
 from taskq.engine.rollup import Rollup
+from taskq.engine.seat import Seating
 from taskq.engine.shutdown import Shutdown
 from taskq.engine.slots import Slots
 from taskq.middleware import Middleware
@@ -66,10 +71,25 @@ class Parts:
         self.fence = Fence(ground, renew=self.keeper.hurry)
         self.canceller = Canceller(ground)
         self.ledger = Ledger(ground, contact=contact, rollup=rollup)
+        self.permits = Permits(options.concurrency)
+        seating = Seating(
+            permits=self.permits,
+            threads=Permits(options.threads or options.concurrency),
+            clock=ground.clock,
+            lease=options.lease,
+            suspends=options.suspend_on_await,
+            on_change=lambda: self.slots.seat_changed(),
+            post=post,
+            now=loop_time(),
+            home=current_token(),
+        )
         self.slots = Slots(
             ground,
+            permits=self.permits,
             handlers=handlers,
-            runner=Runner(ground, middleware=middleware, owner=owner, stopping=stopping),
+            runner=Runner(
+                ground, seating=seating, middleware=middleware, owner=owner, stopping=stopping
+            ),
             ledger=self.ledger,
             returns=returns,
             pace=pace,

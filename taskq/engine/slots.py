@@ -17,6 +17,7 @@ from taskq.engine.handler import Handler
 from taskq.engine.holdings import Held, Stop
 from taskq.engine.ledger import Ledger
 from taskq.engine.pace import Pace
+from taskq.engine.permits import Permits
 from taskq.engine.returns import Returns
 from taskq.events import LeaseLost, ThreadOverran
 from taskq.lifecycle import Cancelled, TimedOut, Unstarted
@@ -28,25 +29,27 @@ TURN = 0.01
 
 
 class Slots:
-    """``count`` permits to run one attempt each, and what was claimed but has none yet.
+    """The permits to run one attempt each, and what was claimed but has none yet.
 
     A permit is kept until the handler is done, threads included: one that is past its timeout is
-    counted as ``stuck`` (design 7.15). ``on_free`` is called whenever a permit was given back.
+    counted as ``stuck`` (design 7.15). A handler that waits for other activities gives it up
+    meanwhile, and stays on its carrier: others are added for those that run instead, and leave when
+    there are too many. ``on_free`` is called whenever a permit was given back or up.
     """
 
     def __init__(
         self,
         ground: Ground,
         *,
+        permits: Permits,
         handlers: Mapping[str, Handler],
         runner: Runner,
         ledger: Ledger,
         returns: Returns,
         pace: Pace,
     ) -> None:
-        self.count = ground.options.concurrency
-        self.used = 0
-        self.stuck = 0
+        self.permits = permits
+        self.count = permits.count
         self.on_free: Callable[[], None] | None = None
         self._handlers = handlers
         self._runner = runner
@@ -58,6 +61,9 @@ class Slots:
         self._emit = ground.emit
         self._report = partial(ground.supervisor.report, "slots")
         self._waiting: deque[Held] = deque()
+        self._carriers = 0
+        self._wanted = 0
+        self._wanting = anyio.Event()
         self._idle: list[anyio.Event] = []
         self._closing = False
         self._quiet = anyio.Event()
@@ -71,26 +77,45 @@ class Slots:
     @property
     def free(self) -> int:
         """Permits that nobody has or is about to take."""
-        return max(0, self.count - self.used - len(self._waiting))
+        return max(0, self.permits.free - len(self._waiting))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a handler runs or waits for a permit here. Threads past their timeout do not
+        count: they may last for ever, and nothing is to wait for them."""
+        return self.permits.running or bool(self._waiting)
 
     @property
     def active(self) -> bool:
-        """Whether a handler runs or waits here. Threads past their timeout do not count: they may
-        last for ever, and nothing is to wait for them."""
-        return self.used > self.stuck or bool(self._waiting)
+        """Whether there are handlers here, those included that wait for other activities."""
+        return self.busy or self.permits.suspended > 0
 
     @property
     def all_stuck(self) -> bool:
         """Whether every permit is held by a thread past its timeout: nothing can run here."""
-        return self.stuck >= self.count
+        return self.permits.stuck >= self.count
+
+    async def run(self) -> None:
+        """Have carriers until cancelled, with all that they carry."""
+        async with anyio.create_task_group() as group:
+            self._wanted = self.count
+            while True:
+                self._wanting = anyio.Event()
+                for _ in range(self._wanted):
+                    self._carriers += 1
+                    group.start_soon(self._carry)
+                self._wanted = 0
+                await self._wanting.wait()
 
     def hand_over(self, attempts: Sequence[Held]) -> None:
         """Run these, as soon as there are slots, in this order."""
         self._waiting.extend(attempts)
-        for _ in attempts:
-            if not self._idle:
-                return
-            self._idle.pop().set()
+        self._supply()
+
+    def seat_changed(self) -> None:
+        """A handler has begun to wait for other activities, or goes on."""
+        self._supply()
+        self._freed()
 
     def withdraw(self, *, received_by: float) -> list[Held]:
         """Take back what was received by then and has not started."""
@@ -108,29 +133,38 @@ class Slots:
         self._closing = True
 
     async def quiet(self) -> None:
-        """Wait until no handler runs; threads past their timeout are not waited for."""
-        while self.used > self.stuck:
+        """Wait until there is no handler; threads past their timeout are not waited for."""
+        while self._unquiet:
             self._quiet = anyio.Event()
             await self._quiet.wait()
 
-    async def carry(self) -> None:
-        """One carrier: takes what was handed over and runs it, until it is cancelled.
+    async def _carry(self) -> None:
+        """One carrier: takes what was handed over and runs it, until it is cancelled or idle beside
+        enough others.
 
         On asyncio a handler can leave its task cancelled behind, as by a timeout of its own
         that fires as it returns. That must not end the carrier.
         """
-        while True:
-            try:
-                await self._carry_next()
-            except anyio.get_cancelled_exc_class():
-                if anyio.current_effective_deadline() == -math.inf:
-                    raise
-                await drop_leftover_cancel()
+        try:
+            while not self._surplus:
+                try:
+                    await self._carry_next()
+                except anyio.get_cancelled_exc_class():
+                    if anyio.current_effective_deadline() == -math.inf:
+                        raise
+                    await drop_leftover_cancel()
+        finally:
+            self._carriers -= 1
+
+    @property
+    def _surplus(self) -> bool:
+        startable = bool(self._waiting) and self.permits.free > 0
+        return not startable and self._carriers - self.permits.suspended > self.count
 
     async def _carry_next(self) -> None:
         """Idle carriers wait one by one, the latest is woken first, so that a claim of three wakes
         three and not all."""
-        if not self._waiting:
+        if not self._waiting or not self.permits.free:
             event = anyio.Event()
             self._idle.append(event)
             try:
@@ -140,12 +174,27 @@ class Slots:
                     self._idle.remove(event)
             return
         held = self._waiting.popleft()
-        self.used += 1
+        alone = held.attempt.isolate
+        self.permits.take(alone=alone)
         try:
             await self._run(held)
         finally:
-            self.used -= 1
+            self.permits.give_back(alone=alone)
+            if alone:
+                self._supply()
             self._freed()
+
+    def _supply(self) -> None:
+        """See that somebody carries what can start now. Also called where no task may be started:
+        carriers are only asked for."""
+        for _ in range(min(len(self._waiting), self.permits.free)):
+            if self._idle:
+                self._idle.pop().set()
+            elif self._carriers + self._wanted - self.permits.suspended < self.count:
+                self._wanted += 1
+                self._wanting.set()
+            else:  # one that is just finishing takes it
+                return
 
     async def _run(self, held: Held) -> None:
         """Run one attempt, or say why not; it always leaves the slots finished."""
@@ -203,12 +252,13 @@ class Slots:
         """Keep the permit of an attempt that is over until its thread is."""
         if self._closing:
             return
-        self.stuck += 1
+        self.permits.stuck += 1
+        self.permits.pass_on()
         self._settle_quiet()
         try:
             await held.gone()
         finally:
-            self.stuck -= 1
+            self.permits.stuck -= 1
 
     async def _yield_turn(self) -> None:
         """Handlers that never wait would keep everything else from running."""
@@ -223,5 +273,9 @@ class Slots:
             self.on_free()
 
     def _settle_quiet(self) -> None:
-        if self.used <= self.stuck:
+        if not self._unquiet:
             self._quiet.set()
+
+    @property
+    def _unquiet(self) -> bool:
+        return self.permits.running or self.permits.suspended > 0

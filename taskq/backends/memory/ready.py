@@ -35,6 +35,9 @@ class ReadyLines:
 
     def take(self, request: ClaimRequest) -> Iterator[Row]:
         """Remove and give the wanted rows in claim order, as long as the caller goes on."""
+        if request.children:
+            yield from self._take_children(request)
+            return
         heads = [
             (line[0], line) for line in self._wanted(request) if self._clean(line, request.alone)
         ]
@@ -47,6 +50,19 @@ class ReadyLines:
                 heapq.heapreplace(heads, (line[0], line))
             else:
                 heapq.heappop(heads)
+
+    def _take_children(self, request: ClaimRequest) -> Iterator[Row]:
+        """Those with a parent, the deepest first. They stay in their lines, to be dropped there."""
+        places = {place for line in self._wanted(request) for place in line}
+        rows = (self._rows[id] for _, _, id in places)
+        children = [
+            row
+            for row in rows
+            if row.activity.parent_id is not None
+            and row.status is Status.PENDING
+            and row.isolate is request.alone
+        ]
+        yield from sorted(children, key=lambda row: (-row.activity.depth, *_place(row)))
 
     def _wanted(self, request: ClaimRequest) -> Iterator[list[_Place]]:
         for queue in dict.fromkeys(request.queues):

@@ -296,8 +296,8 @@ def claim(shape: ClaimShape, *, lawful: bool = False) -> Executable:
     ``window`` of them, without a lock; of these up to ``limit`` that nobody holds are taken.
     """
     if shape.queues + shape.types == 1:
-        return _claimed(_locked(_ready(0, shape.types == 1, lawful)))
-    return _claimed(_free_of(select(_first(shape, lawful).c.id)))
+        return claimed(_locked(_ready(0, shape.types == 1, lawful)))
+    return claimed(_free_of(select(_first(shape, lawful).c.id)))
 
 
 @cache
@@ -308,7 +308,7 @@ def claim_served(queues: int, *, lawful: bool = False) -> Executable:
     types = bindparam("types", type_=ARRAY(Text()))
     served = select(first.id).where(first.type == any_(types))
     ordered = served.order_by(first.priority.desc(), first.ready_at, first.id)
-    return _claimed(_free_of(ordered.limit(bindparam("served", type_=Integer()))))
+    return claimed(_free_of(ordered.limit(bindparam("served", type_=Integer()))))
 
 
 def _ready(number: int, typed: bool, lawful: bool) -> Select[*tuple[Any, ...]]:
@@ -352,7 +352,8 @@ def _locked(found: Select[*tuple[Any, ...]]) -> Select[Any]:
     return limited.with_for_update(skip_locked=True)
 
 
-def _claimed(locked: Select[Any]) -> Executable:
+def claimed(locked: Select[Any]) -> Executable:
+    """Give the rows that ``locked`` finds to ``holder``."""
     return (
         update(activities)
         .where(_activity.id == any_(array_of(locked)), lasting())

@@ -11,7 +11,7 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
 from taskq.backends.changes import Changes
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import driver, postgres_beats, postgres_submission, rows
+from taskq.backends.sql import children, driver, postgres_beats, postgres_submission, rows
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql.channels import Message
 from taskq.backends.sql.connections import Connections, Session
@@ -112,6 +112,8 @@ async def _claim(connections: Connections, request: ClaimRequest, *, lawful: boo
     types = None if request.types is None else tuple(dict.fromkeys(request.types))
     if not queues or types == ():
         return []
+    if request.children:
+        return await _claim_children(connections, request, queues, types)
     if types is None:
         places = [Place(queue) for queue in queues]
         found = await _claim_at(connections, request, places, lawful=lawful)
@@ -121,6 +123,24 @@ async def _claim(connections: Connections, request: ClaimRequest, *, lawful: boo
     else:
         found = await _claim_served(connections, request, queues, types, lawful=lawful)
     return sorted(found, key=lambda each: (-each.priority, each.ready_at, each.id))
+
+
+async def _claim_children(
+    connections: Connections,
+    request: ClaimRequest,
+    queues: Sequence[str],
+    types: Sequence[str] | None,
+) -> list[Attempt]:
+    """From one queue after the other."""
+    found: list[Attempt] = []
+    values = {**_claimer(request)} | ({} if types is None else {"types": types})
+    for queue in queues:
+        left = request.limit - len(found)
+        if left:
+            place = {"queue": queue, "limit": left}
+            statement = children.on_postgres(types is not None)
+            found += await _attempts(connections, statement, {**values, **place})
+    return sorted(found, key=rows.by_depth)
 
 
 async def _claim_at(

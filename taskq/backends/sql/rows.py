@@ -101,6 +101,11 @@ def attempt(row: Iterable[Any]) -> Attempt:
     return Attempt(**_shared(fields))
 
 
+def by_depth(attempt: Attempt) -> tuple[int, int, datetime, UUID]:
+    """The order of a claim of children."""
+    return -attempt.depth, -attempt.priority, attempt.ready_at, attempt.id
+
+
 def attempts(found: Iterable[Record]) -> list[Attempt]:
     """Rows of ``statements.ATTEMPT``; one that nothing could be settled for is passed over."""
     return [attempt(row) for row in found if row.id is not None and row.worker is not None]

@@ -16,7 +16,7 @@ from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
 from taskq.backends.instants import later
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import rows, statements
+from taskq.backends.sql import children, rows, statements
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
 from taskq.backends.sql.settling import Holding, Settling, ids_of
@@ -68,6 +68,8 @@ def claim(
     connection: Connection, now: datetime, request: ClaimRequest
 ) -> tuple[list[Attempt], Changes]:
     """See ``Backend.claim``."""
+    if request.children:
+        return _claim_children(connection, now, request), Changes()
     places = _places(connection, request)
     if not places:
         return [], Changes()
@@ -83,6 +85,24 @@ def claim(
     attempts = rows.attempts(claimed)
     attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
     return attempts, Changes()
+
+
+def _claim_children(connection: Connection, now: datetime, request: ClaimRequest) -> list[Attempt]:
+    """From one queue after the other."""
+    found: list[Attempt] = []
+    values = {
+        "alone": request.alone,
+        "holder": request.worker,
+        "now": now,
+        "until": later(now, request.lease),
+    }
+    if request.types is not None:
+        values["types"] = request.types
+    for queue in dict.fromkeys(request.queues):
+        place = {"queue": queue, "limit": request.limit - len(found)}
+        statement = children.on_sqlite(request.types is not None)
+        found += rows.attempts(connection.execute(statement, {**values, **place}))
+    return sorted(found, key=rows.by_depth)
 
 
 def _places(connection: Connection, request: ClaimRequest) -> list[Place]:

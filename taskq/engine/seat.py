@@ -1,0 +1,306 @@
+"""The seat: an attempt's permit, given up while its handler waits for other activities.
+
+A handler may wait in several tasks at once. The permit belongs to the attempt, not to a wait: it is
+there, or given up, or being taken back by one request that every wait that returns meanwhile joins
+(design 7.10). The beginning of a wait gives it up. The end of one takes it back; when the task that
+took it back has ended too and other waits go on, it is given up again.
+
+On the engine's event loop, unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from functools import partial
+from types import TracebackType
+from uuid import UUID
+
+import anyio
+from anyio.lowlevel import EventLoopToken, current_token
+from msgspec import Struct
+
+from taskq.bridge import Doorbell, on_task_end
+from taskq.bridge.poster import Post
+from taskq.clock import Clock
+from taskq.engine.holdings import Held
+from taskq.engine.permits import Permits, Request
+
+PATIENCE = 1.0
+"""Seconds for which a handler whose wait was cancelled waits for a permit."""
+LOOK = 1.0
+"""Seconds between two looks of a thread whether the attempt that it waits for is over."""
+
+
+class State(StrEnum):
+    """What has become of an attempt's permit."""
+
+    TAKEN = "taken"
+    GIVEN_UP = "given_up"
+    RETURNING = "returning"
+
+
+class Seating(Struct, frozen=True, kw_only=True):
+    """What all seats of a worker share. ``threads`` are the permits of sync handlers' threads.
+
+    ``suspends``: whether waits give the permit up (seed:E12). ``on_change`` is called when a permit
+    was given up or is there again. ``post`` reaches this event loop, whose token is ``home``
+    and whose clock ``now``.
+    """
+
+    permits: Permits
+    threads: Permits
+    clock: Clock
+    lease: float
+    suspends: bool
+    on_change: Callable[[], None]
+    post: Post
+    now: Callable[[], float]
+    home: EventLoopToken
+
+
+class Seat:
+    """The seat of ``held``, which has a permit. Made in the task that runs its handler."""
+
+    def __init__(self, held: Held, seating: Seating) -> None:
+        self.closed = False
+        self._held = held
+        self._seating = seating
+        self._permits = seating.permits
+        self._alone = held.attempt.isolate
+        self._stands_still = not held.attempt.policy.timeout_includes_waits
+        self._main = anyio.get_current_task().id
+        self._state = State.TAKEN
+        self._waits: dict[object, Collection[UUID]] = {}
+        self._back: set[int] = set()
+        self._watched: set[int] = set()
+        self._request: Request | None = None
+        self._granted = anyio.Event()
+        self._bells: list[Doorbell] = []
+        self._threads_lent = 0
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the attempt has no permit."""
+        return self._state is not State.TAKEN
+
+    @property
+    def awaited(self) -> frozenset[UUID]:
+        """What it waits for; empty while one of its tasks has gone on since."""
+        if self._back:
+            return frozenset()
+        return frozenset(id for ids in self._waits.values() for id in ids)
+
+    @property
+    def seating(self) -> Seating:
+        """What it shares with the worker's other seats."""
+        return self._seating
+
+    def waiting(self, ids: Collection[UUID]) -> Wait:
+        """An async context manager for one wait, on any event loop."""
+        return Wait(self, ids)
+
+    @contextmanager
+    def waiting_sync(self, ids: Collection[UUID]) -> Generator[None]:
+        """The same in a thread of the handler."""
+        wait, bell = object(), Doorbell()
+        self._seating.post(partial(self.begin, wait, ids))
+        try:
+            yield
+        finally:
+            self._seating.post(partial(self.end_ringing, wait, bell))
+            while not bell.wait_sync(LOOK) and not self.closed:
+                pass
+
+    def begin(self, wait: object, ids: Collection[UUID]) -> None:
+        """A wait begins."""
+        if self.closed:
+            return
+        self._waits[wait] = ids
+        self._back.clear()
+        self._give_up()
+
+    async def end(self, wait: object, *, cancelled: bool) -> None:
+        """A wait has ended; return with the permit."""
+        if self._over(wait):
+            return
+        while self._state is not State.TAKEN:  # another task's wait may give up what was granted
+            self._take_back()
+            await self._seated(cancelled=cancelled)
+        self._go_on(anyio.get_current_task().id)
+
+    def end_ringing(self, wait: object, bell: Doorbell) -> None:
+        """A wait has ended elsewhere; ring when the permit is there."""
+        if self._over(wait):
+            bell.ring()
+            return
+        self._take_back()
+        self._back.add(self._main)
+        if self._state is State.TAKEN and not self._threads_lent:
+            bell.ring()
+        else:
+            self._bells.append(bell)
+
+    def end_now(self, wait: object) -> None:
+        """A wait has ended, and what waited must not wait for a permit."""
+        if not self._over(wait):
+            self.hurry()
+            self._give_up_if_idle()
+
+    def hurry(self) -> None:
+        """Wait for no permit: it was told to stop, and has to unwind."""
+        if self._state is not State.RETURNING:
+            return
+        request, self._request = self._request, None
+        if request is not None and self._permits.withdraw(request):
+            self._permits.take(alone=self._alone)
+            self._seated_again()
+
+    def thread_ended(self) -> None:
+        """A thread of the handler has ended: its permit goes back, if it was not lent."""
+        if self._threads_lent:
+            self._threads_lent -= 1
+        else:
+            self._seating.threads.give_back()
+
+    def close(self) -> None:
+        """The handler is over; the permit is there, for whoever took it to give it back."""
+        if self._state is State.GIVEN_UP:
+            self._permits.take(alone=self._alone)
+            self._seated_again()
+        self.hurry()
+        self.closed = True
+        self._waits.clear()
+        self._ring()
+
+    def _over(self, wait: object) -> bool:
+        """Strike the wait out; whether there is nothing to come back to."""
+        return self._waits.pop(wait, None) is None or self.closed
+
+    def _give_up(self) -> None:
+        if self._state is not State.TAKEN or not self._seating.suspends:
+            return
+        self._state = State.GIVEN_UP
+        if self._stands_still:
+            self._held.pause()
+        self._lend_threads()
+        self._held.suspended = True
+        self._permits.suspended += 1
+        self._permits.give_back(alone=self._alone)
+        self._seating.on_change()
+
+    def _take_back(self) -> None:
+        if self._state is not State.GIVEN_UP:
+            return
+        self._state = State.RETURNING
+        self._granted = anyio.Event()
+        # Granted at once, the request is never seen here.
+        request = self._permits.request(self._seated_again, alone=self._alone)
+        if self._state is State.RETURNING:
+            self._request = request
+            if self._held.told_to_stop:
+                self.hurry()
+
+    def _seated_again(self) -> None:
+        """The permit is there."""
+        self._request = None
+        self._state = State.TAKEN
+        self._held.suspended = False
+        self._permits.suspended -= 1
+        if self._stands_still:
+            self._held.resume(self._seating.clock.monotonic(), grace=self._seating.lease)
+        self._granted.set()
+        self._seating.on_change()
+        for _ in range(self._threads_lent):
+            self._seating.threads.request(self._thread_back)
+        if not self._threads_lent:
+            self._ring()
+
+    async def _seated(self, *, cancelled: bool) -> None:
+        """Wait for the permit. What was cancelled goes on as well, if only to clean up; but it may
+        be what the others wait for that have the permits, so it waits ``PATIENCE`` at the most."""
+        try:
+            with anyio.move_on_after(PATIENCE if cancelled else math.inf, shield=cancelled):
+                await self._granted.wait()
+        except anyio.get_cancelled_exc_class():
+            if not cancelled:
+                await self._seated(cancelled=True)
+            raise
+        finally:
+            if cancelled:
+                self.hurry()
+
+    def _go_on(self, task: int) -> None:
+        """This task runs on with the permit, until it waits again or has ended."""
+        self._back.add(task)
+        if task != self._main and task not in self._watched:
+            self._watched.add(task)
+            on_task_end(partial(self._task_ended, task))
+
+    def _task_ended(self, task: int) -> None:
+        self._watched.discard(task)
+        self._back.discard(task)
+        self._give_up_if_idle()
+
+    def _give_up_if_idle(self) -> None:
+        """If nothing of it is known to run and something waits, it is idle."""
+        if self._waits and not self._back and not self.closed:
+            self._give_up()
+
+    def _lend_threads(self) -> None:
+        """A thread that waits is none that runs: it does not keep those it waits for from one."""
+        self._threads_lent = self._held.threads
+        for _ in range(self._threads_lent):
+            self._seating.threads.give_back()
+
+    def _thread_back(self) -> None:
+        if not self._threads_lent:  # it has ended meanwhile
+            self._seating.threads.give_back()
+            return
+        self._threads_lent -= 1
+        if not self._threads_lent:
+            self._ring()
+
+    def _ring(self) -> None:
+        bells, self._bells = self._bells, []
+        for bell in bells:
+            bell.ring()
+
+
+class Wait:
+    """One wait of a handler: an async context manager, for any event loop."""
+
+    def __init__(self, seat: Seat, ids: Collection[UUID]) -> None:
+        self._seat = seat
+        self._ids = ids
+        self._home = current_token() == seat.seating.home
+
+    async def __aenter__(self) -> None:
+        if self._home:
+            self._seat.begin(self, self._ids)
+        else:
+            self._seat.seating.post(partial(self._seat.begin, self, self._ids))
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        cancelled = exc_type is not None and issubclass(exc_type, anyio.get_cancelled_exc_class())
+        if not self._home:
+            await self._end_elsewhere()
+        elif exc_type is GeneratorExit:  # nothing can be awaited any more
+            self._seat.end_now(self)
+        else:
+            await self._seat.end(self, cancelled=cancelled)
+
+    async def _end_elsewhere(self) -> None:
+        bell = Doorbell()
+        self._seat.seating.post(partial(self._seat.end_ringing, self, bell))
+        with anyio.CancelScope(shield=True):
+            while not bell.rung and not self._seat.closed:
+                with anyio.move_on_after(LOOK):
+                    await bell.wait()
