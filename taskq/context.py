@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from collections.abc import Collection, Generator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    contextmanager,
+    nullcontext,
+)
 from contextvars import ContextVar, Token
 from datetime import datetime
 from functools import cached_property
@@ -15,8 +20,21 @@ import msgspec
 from taskq.model import Attempt
 
 
+class Bell(Protocol):
+    """What wakes a thread."""
+
+    def ring(self) -> None:
+        """Wake it."""
+        ...
+
+
 class Place(Protocol):
     """Where a handler waits for other activities without keeping its slot (design 7.10)."""
+
+    @property
+    def awaited(self) -> frozenset[UUID]:
+        """What it waits for; empty while it runs."""
+        ...
 
     def waiting(self, ids: Collection[UUID]) -> AbstractAsyncContextManager[None]:
         """Around one wait, on any event loop."""
@@ -42,6 +60,7 @@ class Context:
         self._cancelled = False
         self.owner = owner
         self.seat: Place | None = None
+        self._stop_bells: set[Bell] = set()
 
     @property
     def id(self) -> UUID:
@@ -141,6 +160,11 @@ class Context:
         return msgspec.json.decode(text, type=dict[str, str]) if text else {}
 
     @property
+    def awaited(self) -> frozenset[UUID]:
+        """The activities that its handler waits for; empty while it runs."""
+        return self.seat.awaited if self.seat is not None else frozenset()
+
+    @property
     def cancelled(self) -> bool:
         """Whether this attempt has been told to stop: cancelled, timed out, shut down or lost.
 
@@ -151,6 +175,19 @@ class Context:
     def mark_cancelled(self) -> None:
         """For the engine: the attempt has been told to stop."""
         self._cancelled = True
+        for bell in tuple(self._stop_bells):
+            bell.ring()
+
+    @contextmanager
+    def heeding(self, bell: Bell) -> Generator[None]:
+        """Ring ``bell`` when the attempt is told to stop, as long as the block lasts."""
+        self._stop_bells.add(bell)
+        try:
+            if self._cancelled:
+                bell.ring()
+            yield
+        finally:
+            self._stop_bells.discard(bell)
 
 
 def current() -> Context:

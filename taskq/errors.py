@@ -101,6 +101,13 @@ class InvalidState(TaskQError):
     """The activity or the object is in a state that does not allow this; the message names it."""
 
 
+class AttemptStopped(TaskQError):
+    """``result()`` in a thread of a handler that was told to stop meanwhile: clean up and return.
+
+    What ends an async handler's wait is the event loop's own cancellation.
+    """
+
+
 class ActivityError(TaskQError):
     """An awaited activity ended without a result. ``id`` is the activity's id."""
 

@@ -203,6 +203,33 @@ class BackgroundRecovered(WorkerEvent, frozen=True, kw_only=True):
     seconds: float
 
 
+class Blocked(Struct, frozen=True, kw_only=True):
+    """A handler that keeps its slot while it waits for other activities."""
+
+    id: UUID
+    type: str
+    awaits: tuple[UUID, ...]
+
+
+class Deadlocked(WorkerEvent, frozen=True, kw_only=True):
+    """Every slot is held by a handler that waits for an activity that none is left to run.
+
+    Only with ``suspend_on_await=False``. Told again every half minute while it lasts.
+    """
+
+    handlers: tuple[Blocked, ...]
+
+    def __str__(self) -> str:
+        first = self.handlers[0]
+        types = ", ".join(sorted({handler.type for handler in self.handlers}))
+        return (
+            f"deadlock: all {len(self.handlers)} slots are held by handlers of {types} that wait"
+            f" for activities that no slot is left to run; {first.type} {first.id} waits for"
+            f" {', '.join(map(str, first.awaits))}. Let suspend_on_await be True, or give the"
+            " worker more slots than handlers that wait"
+        )
+
+
 class Listener(Protocol):
     """Sees events; metrics, logging and tracing are listeners."""
 

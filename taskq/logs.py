@@ -104,6 +104,8 @@ def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
             return logging.INFO, "stopped"
         case events.BackgroundError():
             return logging.ERROR, f"{event.loop} failed and goes on: {event.error}"
+        case events.Deadlocked():
+            return logging.ERROR, str(event)
         case events.BackgroundRecovered():
             return logging.INFO, f"{event.loop} works again, after {event.seconds:.3g} s"
         case events.Claimed() | events.Promoted() | events.Swept() if event.count == 0:

@@ -15,7 +15,7 @@ from uuid import UUID
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from taskq.backends import Backend
+from taskq.backends import Store
 from taskq.bridge import Bridge, Doorbell, loop_poster
 from taskq.bridge.poster import Post
 from taskq.clock import Clock
@@ -54,7 +54,7 @@ class Engine:
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Store,
         *,
         bridge: Bridge,
         handlers: Mapping[str, Handler],
@@ -149,6 +149,8 @@ class Engine:
         reasons += [f"{name} makes no progress" for name in self._supervisor.stalled()]
         if parts is not None and parts.slots.all_stuck:
             reasons.append("every slot is held by a thread past its timeout")
+        if parts is not None and parts.deadlock.found:
+            reasons.append("every slot is held by a handler that waits for another activity")
         if parts is not None and parts.pulse.stuck:
             reasons.append("the event loop is stuck")
         return Health(
@@ -217,6 +219,8 @@ class Engine:
         self._start(lifeline, "fence", parts.fence.run)
         self._start(lifeline, "canceller", parts.canceller.run)
         self._start(lifeline, "hints", parts.hints.run)
+        if not self._options.suspend_on_await:
+            self._start(lifeline, "deadlock", parts.deadlock.run)
         async with anyio.create_task_group() as slots:
             slots.start_soon(parts.slots.run)
             intake = (

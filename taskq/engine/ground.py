@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from taskq.backends import Backend
+from taskq.backends import Store
 from taskq.clock import Clock
 from taskq.engine.access import Access
 from taskq.engine.holdings import Holdings
@@ -25,7 +25,7 @@ class Ground(Struct, frozen=True, kw_only=True):
 
     worker: UUID
     options: EngineOptions
-    backend: Backend
+    backend: Store
     access: Access
     holdings: Holdings
     supervisor: Supervisor

@@ -11,6 +11,7 @@ from taskq.bridge.poster import Post
 from taskq.engine.attempt import Runner
 from taskq.engine.canceller import Canceller
 from taskq.engine.contact import Contact
+from taskq.engine.deadlock import Deadlock
 from taskq.engine.dispatcher import Dispatcher
 from taskq.engine.fence import Fence
 from taskq.engine.ground import Ground
@@ -72,6 +73,7 @@ class Parts:
         self.canceller = Canceller(ground)
         self.ledger = Ledger(ground, contact=contact, rollup=rollup)
         self.permits = Permits(options.concurrency)
+        self.deadlock = Deadlock(ground, permits=self.permits)
         seating = Seating(
             permits=self.permits,
             threads=Permits(options.threads or options.concurrency),

@@ -190,7 +190,7 @@ async def test_at_the_cap_only_children_are_begun(app: TaskQ) -> None:
                 assert {await future for future in futures} == {3}
             group.cancel_scope.cancel()
         await permits_are_whole(worker)
-    assert 0 < most <= 5 + 2
+    assert 0 < most < 10  # those that had begun when the fifth came to wait
 
 
 async def test_a_limit_of_the_handlers_own_ends_its_wait_and_it_goes_on(app: TaskQ) -> None:
