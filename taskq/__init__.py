@@ -30,6 +30,7 @@ from taskq.errors import (
 )
 from taskq.events import Listener
 from taskq.future import ActivityFuture
+from taskq.gathering import as_completed, gather
 from taskq.middleware import Middleware
 from taskq.model import (
     Activity,
@@ -58,6 +59,8 @@ __all__ = (
     # one call
     "Activity",
     "ActivityFuture",
+    "gather",
+    "as_completed",
     "ActivityInfo",
     "ErrorInfo",
     "ErrorKind",

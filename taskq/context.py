@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -61,6 +61,8 @@ class Context:
         self.owner = owner
         self.seat: Place | None = None
         self._stop_bells: set[Bell] = set()
+        self.ancestors: dict[object, frozenset[UUID | None]] = {}
+        """For ``ancestry``: what was found out, by where it was asked."""
 
     @property
     def id(self) -> UUID:
@@ -179,13 +181,11 @@ class Context:
             bell.ring()
 
     @contextmanager
-    def heeding(self, bell: Bell) -> Generator[None]:
-        """Ring ``bell`` when the attempt is told to stop, as long as the block lasts."""
+    def heeding(self, bell: Bell) -> Generator[Callable[[], bool]]:
+        """See ``heeding``."""
         self._stop_bells.add(bell)
         try:
-            if self._cancelled:
-                bell.ring()
-            yield
+            yield lambda: self._cancelled
         finally:
             self._stop_bells.discard(bell)
 
@@ -218,6 +218,17 @@ def waiting_sync(ids: Collection[UUID]) -> AbstractContextManager[None]:
     if context is None or context.seat is None:
         return nullcontext()
     return context.seat.waiting_sync(ids)
+
+
+def heeding(bell: Bell) -> AbstractContextManager[Callable[[], bool]]:
+    """As long as the block lasts, ring ``bell`` when the running attempt, if there is one, is told
+    to stop; gives a function that says whether it was."""
+    context = _current.get()
+    return nullcontext(_never) if context is None else context.heeding(bell)
+
+
+def _never() -> bool:
+    return False
 
 
 def enter(context: Context) -> Token[Context | None]:
