@@ -12,6 +12,7 @@ from contextlib import (
 from contextvars import ContextVar, Token
 from datetime import datetime
 from functools import cached_property
+from threading import Lock
 from typing import Protocol
 from uuid import UUID
 
@@ -45,22 +46,23 @@ class Place(Protocol):
         ...
 
 
+_making = Lock()
 _current: ContextVar[Context | None] = ContextVar("taskq_context", default=None)
 
 
 class Context:
     """What ``current()`` gives inside a handler, its middleware and its threads. Read-only.
 
-    ``owner`` is the TaskQ whose worker runs the attempt. ``worker`` is that worker's id. ``seat``
-    is its slot, for those who wait.
+    ``owner`` is the TaskQ whose worker runs the attempt. ``worker`` is that worker's id.
     """
 
     def __init__(self, attempt: Attempt, *, owner: object) -> None:
         self._attempt = attempt
         self._cancelled = False
         self.owner = owner
-        self.seat: Place | None = None
-        self._stop_bells: set[Bell] = set()
+        self._place: Place | None = None
+        self._new_place: Callable[[], Place] | None = None
+        self._stop_bells: tuple[Bell, ...] = ()
         self.ancestors: dict[object, frozenset[UUID | None]] = {}
         """For ``ancestry``: what was found out, by where it was asked."""
 
@@ -164,7 +166,23 @@ class Context:
     @property
     def awaited(self) -> frozenset[UUID]:
         """The activities that its handler waits for; empty while it runs."""
-        return self.seat.awaited if self.seat is not None else frozenset()
+        return self._place.awaited if self._place is not None else frozenset()
+
+    @property
+    def place(self) -> Place | None:
+        """For the engine: where the handler waits, once it has waited."""
+        return self._place
+
+    def seat(self, place: Callable[[], Place]) -> None:
+        """For the engine: how to make that place. Most handlers never wait."""
+        self._new_place = place
+
+    def waiting_place(self) -> Place | None:
+        """For those who wait: the place, made at the first wait; None outside a worker."""
+        if self._place is None and self._new_place is not None:
+            with _making:
+                self._place = self._place or self._new_place()
+        return self._place
 
     @property
     def cancelled(self) -> bool:
@@ -177,17 +195,17 @@ class Context:
     def mark_cancelled(self) -> None:
         """For the engine: the attempt has been told to stop."""
         self._cancelled = True
-        for bell in tuple(self._stop_bells):
+        for bell in self._stop_bells:
             bell.ring()
 
     @contextmanager
     def heeding(self, bell: Bell) -> Generator[Callable[[], bool]]:
         """See ``heeding``."""
-        self._stop_bells.add(bell)
+        self._stop_bells += (bell,)
         try:
             yield lambda: self._cancelled
         finally:
-            self._stop_bells.discard(bell)
+            self._stop_bells = tuple(other for other in self._stop_bells if other is not bell)
 
 
 def current() -> Context:
@@ -207,17 +225,15 @@ def waiting(ids: Collection[UUID]) -> AbstractAsyncContextManager[None]:
     """Around a wait for these activities: the handler that waits, if one does, gives its slot up
     and has it again at the end."""
     context = _current.get()
-    if context is None or context.seat is None:
-        return nullcontext()
-    return context.seat.waiting(ids)
+    place = None if context is None else context.waiting_place()
+    return nullcontext() if place is None else place.waiting(ids)
 
 
 def waiting_sync(ids: Collection[UUID]) -> AbstractContextManager[None]:
     """The same for a thread."""
     context = _current.get()
-    if context is None or context.seat is None:
-        return nullcontext()
-    return context.seat.waiting_sync(ids)
+    place = None if context is None else context.waiting_place()
+    return nullcontext() if place is None else place.waiting_sync(ids)
 
 
 def heeding(bell: Bell) -> AbstractContextManager[Callable[[], bool]]:

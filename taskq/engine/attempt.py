@@ -31,7 +31,6 @@ class Run(Struct, frozen=True):
     """One attempt on its way through the middleware to its handler."""
 
     held: Held
-    seat: Seat
     handler: Handler
     context: Context
     args: tuple[object, ...]
@@ -83,13 +82,13 @@ class Runner:
         here = self._clock.monotonic() - held.received_at
         self._emit(Started(attempt=attempt, waited=waited, unclaimed=max(0.0, waited - here)))
         chain = self._async if handler.is_async else self._sync
-        seat = context.seat = Seat(held, self._seating)
-        held.on_stop = seat.hurry
-        work = run_isolated(variables, chain(Run(held, seat, handler, context, args, kwargs)))
+        context.seat(partial(Seat, held, self._seating))
+        work = run_isolated(variables, chain(Run(held, handler, context, args, kwargs)))
         try:
             outcome = await self._ended(held, handler, work)
         finally:
-            seat.close()
+            if held.seat is not None:
+                held.seat.close()
         if isinstance(outcome, TimedOut):
             context.mark_cancelled()
         return outcome
@@ -98,7 +97,6 @@ class Runner:
         """Await the work within its timeout. A value counts whenever it comes (seed:R11, W32)."""
         late: ErrorInfo | None = None
         limit = held.limit = TimeLimit(held.attempt.timeout, self._seating.now)
-        limit.begin()
         scope = limit.scope
         try:
             with scope:
@@ -136,7 +134,7 @@ class Runner:
         await self._thread_permit(run.held)
         run.held.threads += 1
         function = partial(run.handler.function, *run.args, **run.kwargs)
-        return await run_in_thread(function, on_end=partial(_thread_ended, run))
+        return await run_in_thread(function, on_end=partial(self._thread_ended, run.held))
 
     async def _thread_permit(self, held: Held) -> None:
         """Waiting for a thread is no running time: the timeout stands still meanwhile."""
@@ -146,11 +144,11 @@ class Runner:
         await self._seating.threads.acquire()
         held.resume(self._clock.monotonic(), grace=self._lease)
 
-
-def _thread_ended(run: Run) -> None:
-    run.seat.thread_ended()
-    run.held.threads -= 1
-    run.held.notify()
+    def _thread_ended(self, held: Held) -> None:
+        if held.seat is None or not held.seat.thread_ended():
+            self._seating.threads.give_back()
+        held.threads -= 1
+        held.notify()
 
 
 async def _call(run: Run) -> object:

@@ -1,7 +1,7 @@
 """Where handlers keep their slots while they wait, they can wait for one another for ever.
 
-Only with ``suspend_on_await=False``: every slot is held by a handler that waits for an activity that
-none is left to run. It is found and said; only an operator or a timeout can end it.
+Only with ``suspend_on_await=False``: every slot is held by a handler that waits for an activity
+that none is left to run. It is found and said; only an operator or a timeout can end it.
 """
 
 from __future__ import annotations

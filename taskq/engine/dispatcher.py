@@ -281,9 +281,12 @@ class Dispatcher:
 
     def _slot_freed(self) -> None:
         awaited = self._awaited is not None and self._awaited()
-        admits = self._full and self._slots.permits.suspended < self._options.max_suspended
-        if awaited or admits or (self._owed and not self._slots.busy):
+        if awaited or (self._owed and not self._slots.busy) or (self._full and self._admits):
             self._bell.ring()
+
+    @property
+    def _admits(self) -> bool:
+        return self._slots.permits.suspended < self._options.max_suspended
 
 
 def _reserve(options: EngineOptions) -> Reserve | None:

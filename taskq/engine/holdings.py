@@ -7,8 +7,9 @@ single step on a dict or an attribute is atomic, and the keeper works on a copy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Protocol
 from uuid import UUID
 
 import anyio
@@ -30,6 +31,22 @@ class Stop(StrEnum):
     LEASE_LOST = "lease_lost"
 
 
+class Waiting(Protocol):
+    """A handler's place among those that wait; see ``seat``."""
+
+    def hurry(self) -> None:
+        """It was told to stop, and has to unwind."""
+        ...
+
+    def thread_ended(self) -> bool:
+        """A thread of it has ended; whether that had given up its permit."""
+        ...
+
+    def close(self) -> None:
+        """The handler is over."""
+        ...
+
+
 class Held:
     """One claimed activity, from its claim until its outcome is settled.
 
@@ -37,9 +54,9 @@ class Held:
     renewed it, so its lease cannot have ended before ``renewed_at`` + lease. ``received_at`` is
     when the claim's reply came, ``forsaken_at`` from when it is no longer to be renewed. ``elder``
     is an earlier attempt of the same activity that may still be running here (fault:A4).
-    ``threads`` counts the threads that run it. While ``suspended`` it waits for other activities
-    and has no slot. ``reason`` is why it was told to stop first.
-    ``limit`` bounds its handler's running time; ``on_stop`` is called when it is told to stop.
+    ``threads`` counts the threads that run it, ``task`` identifies the task that runs its handler.
+    ``seat`` is there once its handler has waited for other activities; while ``suspended`` it has
+    no slot. ``reason`` is why it was told to stop first; ``limit`` bounds its running time.
     """
 
     __slots__ = (
@@ -51,12 +68,13 @@ class Held:
         "finished",
         "forsaken_at",
         "limit",
-        "on_stop",
         "reason",
         "received_at",
         "renewed_at",
+        "seat",
         "started_at",
         "suspended",
+        "task",
         "threads",
         "waited",
     )
@@ -71,11 +89,12 @@ class Held:
         self.delayed = False
         self.context: Context | None = None
         self.limit: TimeLimit | None = None
-        self.on_stop: Callable[[], None] | None = None
+        self.seat: Waiting | None = None
         self.reason: Stop | None = None
         self.elder: Held | None = None
         self.threads = 0
         self.suspended = False
+        self.task = 0
         self.finished = False
         self._gone: anyio.Event | None = None
 
@@ -126,13 +145,13 @@ class Held:
             self.context.mark_cancelled()
         if self.limit is not None and (self.threads == 0 or reason is Stop.SHUTDOWN):
             self.limit.scope.cancel()
-        if self.on_stop is not None:
-            self.on_stop()
+        if self.seat is not None:
+            self.seat.hurry()
 
     def finish(self) -> None:
         """Its handler will not run, or no longer runs (a thread may be left)."""
         self.finished = True
-        self.limit = self.on_stop = None
+        self.limit = None
         self.elder = None
         self.notify()
 

@@ -9,21 +9,19 @@ import anyio
 
 
 class TimeLimit:
-    """A scope that ends after ``seconds`` of running time (None: never).
+    """A scope that ends after ``seconds`` of running time from now (None: never).
 
     ``now`` is the event loop's clock. The time stands still between ``pause`` and ``resume``, which
     nest.
     """
 
+    __slots__ = ("_now", "_pauses", "left", "scope")
+
     def __init__(self, seconds: float | None, now: Callable[[], float]) -> None:
-        self.scope = anyio.CancelScope()
         self.left = math.inf if seconds is None else seconds
+        self.scope = anyio.CancelScope(deadline=now() + self.left)
         self._now = now
         self._pauses = 0
-
-    def begin(self) -> None:
-        """The time runs from now."""
-        self.scope.deadline = self._now() + self.left
 
     def pause(self) -> None:
         """The time stands still."""
@@ -36,5 +34,5 @@ class TimeLimit:
         """It runs on, unless there is another pause; whether it does."""
         self._pauses -= 1
         if self._pauses == 0:
-            self.begin()
+            self.scope.deadline = self._now() + self.left
         return self._pauses == 0

@@ -54,7 +54,8 @@ class Permits:
         """Give one back; whoever waits for it has it when this returns."""
         self.used -= 1
         self._alone -= alone
-        self.pass_on()
+        if self._requests:
+            self.pass_on()
 
     def request(self, grant: Callable[[], None], *, alone: bool = False) -> Request:
         """Have ``grant`` called, here and now if that can be, when there is a permit."""

@@ -62,23 +62,42 @@ class Seating(Struct, frozen=True, kw_only=True):
 
 
 class Seat:
-    """The seat of ``held``, which has a permit. Made in the task that runs its handler."""
+    """The seat of ``held``, which has a permit."""
+
+    __slots__ = (
+        "_alone",
+        "_back",
+        "_bells",
+        "_granted",
+        "_held",
+        "_main",
+        "_permits",
+        "_request",
+        "_seating",
+        "_stands_still",
+        "_state",
+        "_threads_lent",
+        "_waits",
+        "_watched",
+        "closed",
+    )
 
     def __init__(self, held: Held, seating: Seating) -> None:
-        self.closed = False
+        self.closed = held.finished
+        held.seat = self
         self._held = held
         self._seating = seating
         self._permits = seating.permits
         self._alone = held.attempt.isolate
         self._stands_still = not held.attempt.policy.timeout_includes_waits
-        self._main = anyio.get_current_task().id
+        self._main = held.task
         self._state = State.TAKEN
         self._waits: dict[object, Collection[UUID]] = {}
         self._back: set[int] = set()
-        self._watched: set[int] = set()
+        self._watched: set[int] | None = None
         self._request: Request | None = None
-        self._granted = anyio.Event()
-        self._bells: list[Doorbell] = []
+        self._granted: anyio.Event | None = None
+        self._bells: list[Doorbell] | None = None
         self._threads_lent = 0
 
     @property
@@ -141,7 +160,7 @@ class Seat:
         if self._state is State.TAKEN and not self._threads_lent:
             bell.ring()
         else:
-            self._bells.append(bell)
+            self._bells = [*(self._bells or ()), bell]
 
     def end_now(self, wait: object) -> None:
         """A wait has ended, and what waited must not wait for a permit."""
@@ -158,22 +177,22 @@ class Seat:
             self._permits.take(alone=self._alone)
             self._seated_again()
 
-    def thread_ended(self) -> None:
-        """A thread of the handler has ended: its permit goes back, if it was not lent."""
-        if self._threads_lent:
-            self._threads_lent -= 1
-        else:
-            self._seating.threads.give_back()
+    def thread_ended(self) -> bool:
+        """A thread of the handler has ended; whether its permit was lent."""
+        lent = self._threads_lent > 0
+        self._threads_lent -= lent
+        return lent
 
     def close(self) -> None:
         """The handler is over; the permit is there, for whoever took it to give it back."""
+        self.closed = True
         if self._state is State.GIVEN_UP:
             self._permits.take(alone=self._alone)
             self._seated_again()
-        self.hurry()
-        self.closed = True
-        self._waits.clear()
-        self._ring()
+        elif self._state is State.RETURNING:
+            self.hurry()
+        if self._bells:
+            self._ring()
 
     def _over(self, wait: object) -> bool:
         """Strike the wait out; whether there is nothing to come back to."""
@@ -211,7 +230,8 @@ class Seat:
         self._permits.suspended -= 1
         if self._stands_still:
             self._held.resume(self._seating.clock.monotonic(), grace=self._seating.lease)
-        self._granted.set()
+        if self._granted is not None:
+            self._granted.set()
         self._seating.on_change()
         for _ in range(self._threads_lent):
             self._seating.threads.request(self._thread_back)
@@ -221,9 +241,12 @@ class Seat:
     async def _seated(self, *, cancelled: bool) -> None:
         """Wait for the permit. What was cancelled goes on as well, if only to clean up; but it may
         be what the others wait for that have the permits, so it waits ``PATIENCE`` at the most."""
+        granted = self._granted
+        if granted is None:
+            return
         try:
             with anyio.move_on_after(PATIENCE if cancelled else math.inf, shield=cancelled):
-                await self._granted.wait()
+                await granted.wait()
         except anyio.get_cancelled_exc_class():
             if not cancelled:
                 await self._seated(cancelled=True)
@@ -235,12 +258,17 @@ class Seat:
     def _go_on(self, task: int) -> None:
         """This task runs on with the permit, until it waits again or has ended."""
         self._back.add(task)
-        if task != self._main and task not in self._watched:
+        if task == self._main:
+            return
+        if self._watched is None:
+            self._watched = set()
+        if task not in self._watched:
             self._watched.add(task)
             on_task_end(partial(self._task_ended, task))
 
     def _task_ended(self, task: int) -> None:
-        self._watched.discard(task)
+        if self._watched is not None:
+            self._watched.discard(task)
         self._back.discard(task)
         self._give_up_if_idle()
 
@@ -264,8 +292,8 @@ class Seat:
             self._ring()
 
     def _ring(self) -> None:
-        bells, self._bells = self._bells, []
-        for bell in bells:
+        bells, self._bells = self._bells, None
+        for bell in bells or ():
             bell.ring()
 
 

@@ -145,10 +145,11 @@ class Slots:
         On asyncio a handler can leave its task cancelled behind, as by a timeout of its own
         that fires as it returns. That must not end the carrier.
         """
+        task = anyio.get_current_task().id
         try:
             while not self._surplus:
                 try:
-                    await self._carry_next()
+                    await self._carry_next(task)
                 except anyio.get_cancelled_exc_class():
                     if anyio.current_effective_deadline() == -math.inf:
                         raise
@@ -161,7 +162,7 @@ class Slots:
         startable = bool(self._waiting) and self.permits.free > 0
         return not startable and self._carriers - self.permits.suspended > self.count
 
-    async def _carry_next(self) -> None:
+    async def _carry_next(self, task: int) -> None:
         """Idle carriers wait one by one, the latest is woken first, so that a claim of three wakes
         three and not all."""
         if not self._waiting or not self.permits.free:
@@ -174,6 +175,7 @@ class Slots:
                     self._idle.remove(event)
             return
         held = self._waiting.popleft()
+        held.task = task
         alone = held.attempt.isolate
         self.permits.take(alone=alone)
         try:
