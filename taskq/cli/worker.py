@@ -7,7 +7,7 @@ import time
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack, cast
 
 import anyio
 import click
@@ -39,6 +39,10 @@ class Flags(TypedDict):
     types: tuple[str, ...]
     concurrency: int | None
     threads: int | None
+    suspend: bool | None
+    max_suspended: int | None
+    reserve_for_leaves: int | None
+    leaf_types: tuple[str, ...]
     burst: bool
     shutdown_grace: float | None
     name: str | None
@@ -72,6 +76,18 @@ class Ending(Struct, frozen=True, kw_only=True):
 )
 @click.option("-c", "--concurrency", type=int, help="Attempts at once.  [default: 10]")
 @click.option("--threads", type=int, help="Of these in threads.  [default: as many]")
+@click.option(
+    "--suspend/--no-suspend",
+    default=None,
+    help="Whether a handler that awaits others gives its slot up.  [default: suspend]",
+)
+@click.option(
+    "--max-suspended",
+    type=int,
+    help="With so many waiting, begin children only.  [default: 1000]",
+)
+@click.option("--reserve-for-leaves", type=int, help="Slots that --leaf-types get first.")
+@click.option("--leaf-types", multiple=True, metavar="A,B", help="Types that await no others.")
 @click.option(
     "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
     show_default=True, help="The event loop.",
@@ -144,15 +160,19 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
         if "*" in types and len(types) > 1:
             raise Refused('--types "*" is every type: it stands alone')
         arguments["types"] = "*" if types == ["*"] else types
-    if flags["concurrency"] is not None:
-        arguments["concurrency"] = flags["concurrency"]
-    if flags["threads"] is not None:
-        arguments["threads"] = flags["threads"]
-    if flags["shutdown_grace"] is not None:
-        arguments["shutdown_grace"] = flags["shutdown_grace"]
-    if flags["name"] is not None:
-        arguments["name"] = flags["name"]
-    return arguments
+    if flags["leaf_types"]:
+        arguments["leaf_types"] = names("--leaf-types", flags["leaf_types"])
+    given = {
+        "concurrency": flags["concurrency"],
+        "threads": flags["threads"],
+        "suspend_on_await": flags["suspend"],
+        "max_suspended": flags["max_suspended"],
+        "reserve_slots_for_leaves": flags["reserve_for_leaves"],
+        "shutdown_grace": flags["shutdown_grace"],
+        "name": flags["name"],
+    }
+    more = {name: value for name, value in given.items() if value is not None}
+    return {**arguments, **cast("WorkerArguments", more)}
 
 
 def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:

@@ -74,7 +74,7 @@ class Deadlock:
 
     async def _stuck(self, waiting: Mapping[Held, frozenset[UUID]]) -> bool:
         """Whether nothing that they wait for runs anywhere, or has ended."""
-        awaited = frozenset().union(*waiting.values())
+        awaited = {id for ids in waiting.values() for id in ids}
         found = await self._access.call(self._store.get, awaited)
         return all(
             not info.status.terminal

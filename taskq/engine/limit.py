@@ -15,10 +15,8 @@ class TimeLimit:
     nest.
     """
 
-    __slots__ = ("_now", "_pauses", "left", "scope")
-
     def __init__(self, seconds: float | None, now: Callable[[], float]) -> None:
-        self.left = math.inf if seconds is None else seconds
+        self.left: float = math.inf if seconds is None else seconds
         self.scope = anyio.CancelScope(deadline=now() + self.left)
         self._now = now
         self._pauses = 0

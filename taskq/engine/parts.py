@@ -37,7 +37,7 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                        promoter, reaper          runner             keeper, fence, canceller
+                        promoter, reaper          runner, seats      keeper, fence, canceller
 
     Made on the engine's event loop.
     """
@@ -62,36 +62,25 @@ class Parts:
         returns = Returns(ground)
         self.pulse = Pulse(post=post, holdings=ground.holdings, dump=dump)
         self.keeper = Keeper(
-            ground,
-            contact=contact,
-            rollup=rollup,
-            pulse=self.pulse,
-            describe=describe,
-            post=post,
+            ground, contact=contact, rollup=rollup, pulse=self.pulse, describe=describe, post=post
         )
         self.fence = Fence(ground, renew=self.keeper.hurry)
         self.canceller = Canceller(ground)
         self.ledger = Ledger(ground, contact=contact, rollup=rollup)
         self.permits = Permits(options.concurrency)
         self.deadlock = Deadlock(ground, permits=self.permits)
-        seating = Seating(
-            permits=self.permits,
-            threads=Permits(options.threads or options.concurrency),
-            clock=ground.clock,
-            lease=options.lease,
-            suspends=options.suspend_on_await,
-            on_change=lambda: self.slots.seat_changed(),
-            post=post,
-            now=loop_time(),
-            home=current_token(),
+        runner = Runner(
+            ground,
+            seating=self._seating(ground, post),
+            middleware=middleware,
+            owner=owner,
+            stopping=stopping,
         )
         self.slots = Slots(
             ground,
             permits=self.permits,
             handlers=handlers,
-            runner=Runner(
-                ground, seating=seating, middleware=middleware, owner=owner, stopping=stopping
-            ),
+            runner=runner,
             ledger=self.ledger,
             returns=returns,
             pace=pace,
@@ -110,4 +99,18 @@ class Parts:
         )
         self.shutdown = Shutdown(
             ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper
+        )
+
+    def _seating(self, ground: Ground, post: Post) -> Seating:
+        options = ground.options
+        return Seating(
+            permits=self.permits,
+            threads=Permits(options.threads or options.concurrency),
+            clock=ground.clock,
+            lease=options.lease,
+            suspends=options.suspend_on_await,
+            on_change=lambda: self.slots.seat_changed(),
+            post=post,
+            now=loop_time(),
+            home=current_token(),
         )

@@ -20,7 +20,7 @@ _activity = activities.c
 
 @cache
 def on_postgres(typed: bool) -> Executable:
-    """Give up to ``limit`` children of ``queue``, of ``types`` if ``typed``, to ``holder``."""
+    """Give up to ``limit`` children in ``place``, a queue, to ``holder``; ``typed``: of ``types``."""
     of_type = _activity.type == any_(bindparam("types", type_=ARRAY(Text())))
     found = _deepest().where(of_type) if typed else _deepest()
     return claimed(found.with_for_update(skip_locked=True))
@@ -51,7 +51,7 @@ def _deepest() -> Select[Any]:
         .where(
             _activity.status == spelled(Status.PENDING),
             _activity.parent_id.is_not(None),
-            _activity.queue == bindparam("queue"),
+            _activity.queue == bindparam("place"),
             _activity.isolate == bindparam("alone"),
         )
         .order_by(

@@ -137,7 +137,7 @@ async def _claim_children(
     for queue in queues:
         left = request.limit - len(found)
         if left:
-            place = {"queue": queue, "limit": left}
+            place = {"place": queue, "limit": left}
             statement = children.on_postgres(types is not None)
             found += await _attempts(connections, statement, {**values, **place})
     return sorted(found, key=rows.by_depth)

@@ -90,7 +90,7 @@ def claim(
 def _claim_children(connection: Connection, now: datetime, request: ClaimRequest) -> list[Attempt]:
     """From one queue after the other."""
     found: list[Attempt] = []
-    values = {
+    values: dict[str, object] = {
         "alone": request.alone,
         "holder": request.worker,
         "now": now,
@@ -99,7 +99,7 @@ def _claim_children(connection: Connection, now: datetime, request: ClaimRequest
     if request.types is not None:
         values["types"] = request.types
     for queue in dict.fromkeys(request.queues):
-        place = {"queue": queue, "limit": request.limit - len(found)}
+        place = {"place": queue, "limit": request.limit - len(found)}
         statement = children.on_sqlite(request.types is not None)
         found += rows.attempts(connection.execute(statement, {**values, **place}))
     return sorted(found, key=rows.by_depth)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import pytest
 from msgspec.structs import replace
@@ -301,3 +303,32 @@ class ClaimTests:
 
         assert len(taken) == 200
         assert sorted(ids(taken)) == sorted(each.id for each in activities)
+
+    async def test_children_are_given_the_deepest_first(self, harness: Harness) -> None:
+        """design 7.10: at ``max_suspended`` a worker begins only what others wait for."""
+        root = call("work", priority=Priority.CRITICAL)
+        shallow = call("work", parent_id=root.id, root_id=root.id, depth=1, priority=Priority.HIGH)
+        deep = call("work", parent_id=shallow.id, root_id=root.id, depth=2)
+        urgent = call(
+            "work", parent_id=shallow.id, root_id=root.id, depth=2, priority=Priority.HIGH
+        )
+        other = call("other", parent_id=shallow.id, root_id=root.id, depth=3)
+        elsewhere = call("work", queue="elsewhere", parent_id=shallow.id, root_id=root.id, depth=1)
+        await harness.submit(root, shallow, deep, urgent, other, elsewhere)
+        places: dict[str, Any] = {
+            "queues": ("default", "elsewhere"),
+            "types": ("work",),
+            "children": True,
+        }
+
+        first = await harness.claim(new_id(), limit=2, **places)
+        rest = await harness.claim(new_id(), **places)
+        any_type = await harness.claim(new_id(), children=True)
+        none = await harness.claim(new_id(), **places)
+
+        assert ids(first) == [urgent.id, deep.id]
+        assert set(ids(rest)) == {shallow.id, elsewhere.id}
+        assert ids(any_type) == [other.id]
+        assert none == []
+        assert [each.claim for each in (*first, *rest, *any_type)] == [1] * 5
+        assert ids(await harness.claim(new_id())) == [root.id]

@@ -71,10 +71,17 @@ class Harness:
         limit: int = 100,
         lease: float = 30.0,
         alone: bool = False,
+        children: bool = False,
     ) -> list[Attempt]:
         """Claim for this worker."""
         request = ClaimRequest(
-            worker=worker, queues=queues, types=types, limit=limit, lease=lease, alone=alone
+            worker=worker,
+            queues=queues,
+            types=types,
+            limit=limit,
+            lease=lease,
+            alone=alone,
+            children=children,
         )
         return await self.call(self.backend.claim, request)
 
