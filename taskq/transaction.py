@@ -74,13 +74,13 @@ class EnlistedTracker:
         """See ``Tracker``."""
         return self._over(id).info(id)
 
-    async def acancel(self, id: UUID) -> bool:
+    async def acancel(self, id: UUID, *, tree: bool) -> bool:
         """See ``Tracker``."""
-        return await self._over(id).acancel(id)
+        return await self._over(id).acancel(id, tree=tree)
 
-    def cancel(self, id: UUID) -> bool:
+    def cancel(self, id: UUID, *, tree: bool) -> bool:
         """See ``Tracker``."""
-        return self._over(id).cancel(id)
+        return self._over(id).cancel(id, tree=tree)
 
     def _over(self, id: UUID) -> Tracker:
         if self._enlisted.over:

@@ -215,6 +215,7 @@ class Engine:
         self._start(lifeline, "fence", parts.fence.run)
         self._start(lifeline, "canceller", parts.canceller.run)
         self._start(lifeline, "hints", parts.hints.run)
+        self._start(lifeline, "reporter", parts.reporter.run)
         async with anyio.create_task_group() as slots:
             for _ in range(parts.slots.count):
                 slots.start_soon(parts.slots.carry)

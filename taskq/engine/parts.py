@@ -19,6 +19,7 @@ from taskq.engine.pace import Pace
 from taskq.engine.promoter import Promoter
 from taskq.engine.pulse import Pulse
 from taskq.engine.reaper import Reaper
+from taskq.engine.reporter import Reporter
 from taskq.engine.returns import Returns
 from taskq.engine.rollup import Rollup
 from taskq.engine.shutdown import Shutdown
@@ -31,7 +32,8 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                        promoter, reaper          runner             keeper, fence, canceller
+                        promoter, reaper          runner ─progress─▶ reporter
+                                                  canceller, fence   keeper
 
     Made on the engine's event loop.
     """
@@ -65,11 +67,18 @@ class Parts:
         )
         self.fence = Fence(ground, renew=self.keeper.hurry)
         self.canceller = Canceller(ground)
-        self.ledger = Ledger(ground, contact=contact, rollup=rollup)
+        self.reporter = Reporter(ground)
+        self.ledger = Ledger(ground, contact=contact, rollup=rollup, reporter=self.reporter)
         self.slots = Slots(
             ground,
             handlers=handlers,
-            runner=Runner(ground, middleware=middleware, owner=owner, stopping=stopping),
+            runner=Runner(
+                ground,
+                middleware=middleware,
+                owner=owner,
+                stopping=stopping,
+                report=self.reporter.take,
+            ),
             ledger=self.ledger,
             returns=returns,
             pace=pace,

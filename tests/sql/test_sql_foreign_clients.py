@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from taskq.backends import ClaimRequest
+from taskq.backends import Cancellation, ClaimRequest
 from taskq.backends.sql import SQLiteBackend
 from taskq.bridge import ResidentBridge
 from taskq.errors import IdempotencyConflict
@@ -90,7 +90,7 @@ def test_a_run_time_needs_the_scheduled_state(
     promotion = bridge.call_sync(backend.promote, 10)
     assert promotion.moved == 0
     assert promotion.next_due == pytest.approx(3600, abs=30)
-    assert bridge.call_sync(backend.cancel, [id]) == {id: Status.SCHEDULED}
+    assert bridge.call_sync(backend.cancel, [id]) == {id: Cancellation(Status.SCHEDULED)}
 
 
 @pytest.mark.parametrize(

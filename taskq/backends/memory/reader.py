@@ -14,6 +14,7 @@ from taskq.backends.memory.tables import Tables
 from taskq.backends.presence import ALIVE_WITHIN, serves
 from taskq.backends.timeline import entries
 from taskq.clock import Clock
+from taskq.lineage import grown
 from taskq.model import Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -23,6 +24,7 @@ from taskq.snapshot import (
     Page,
     Stats,
     TimelineEntry,
+    Tree,
     UnservedType,
     WorkerInfo,
 )
@@ -71,6 +73,18 @@ class MemoryReader:
         with self._lock:
             row = self._tables.rows.get(id)
             return [] if row is None else entries(row.info(), row.events)
+
+    async def tree(self, id: UUID, *, limit: int = 1000) -> Tree:
+        """See ``Inspector.tree``."""
+        with self._lock:
+            row = self._tables.rows.get(id)
+            root = id if row is None else row.activity.root_id
+            rows = [each for each in self._rows() if each.activity.root_id == root]
+            oldest = heapq.nsmallest(limit, rows, key=lambda each: each.id)
+            infos = {each.id: each.info() for each in oldest}
+            if row is not None:
+                infos.setdefault(id, row.info())
+        return grown(root, infos.values(), cut=len(rows) > limit)
 
     async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
         """See ``Inspector.workers``."""
