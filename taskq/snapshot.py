@@ -48,6 +48,10 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     root_id: UUID
     origin_id: UUID
     depth: int
+    generation: int = 0
+    step: str | None = None
+    expires_at: datetime | None = None
+    deadline_at: datetime | None = None
     idempotency_key: str | None
     source: str | None
     correlation_id: str | None

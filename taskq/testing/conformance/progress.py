@@ -104,6 +104,7 @@ class ProgressTests:
         assert (await harness.info(attempt.id)).progress is None
 
     async def test_nothing_and_nobody_are_no_trouble(self, harness: Harness) -> None:
-        await harness.call(harness.backend.report_progress, new_id(), [])
+        nothing: list[ProgressReport] = []
+        await harness.call(harness.backend.report_progress, new_id(), nothing)
         unknown = [ProgressReport(Lease(new_id(), 1), said(1))]
         await harness.call(harness.backend.report_progress, new_id(), unknown)

@@ -294,7 +294,7 @@ class TreeCancelTests:
 
 
 class TreeReadingTests:
-    """``Inspector.tree`` (seed:O10)."""
+    """``Inspector.tree`` (seed:B3)."""
 
     async def test_it_is_the_whole_tree_depth_first_whoever_is_asked_for(
         self, harness: Harness
