@@ -195,7 +195,9 @@ def _cancelled(met: Cancellation) -> tuple[bool, str]:
     done, text = _cancelled_itself(met.status)
     if not met.below:
         return done, text
-    return True, f"{text}; and {met.below} below it"
+    if met.status.terminal:
+        return True, f"had ended {met.status}; cancelled {met.below} below it"
+    return True, f"{text}, and {met.below} below it"
 
 
 def _cancelled_itself(status: Status) -> tuple[bool, str]:
