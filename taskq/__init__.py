@@ -39,6 +39,7 @@ from taskq.model import (
     Priority,
     Status,
 )
+from taskq.progress import Progress
 from taskq.retry import RetryPolicy
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
@@ -58,6 +59,7 @@ __all__ = (
     "Activity",
     "ActivityFuture",
     "ActivityInfo",
+    "Progress",
     "ErrorInfo",
     "ErrorKind",
     "DeadLetter",

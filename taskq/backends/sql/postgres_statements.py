@@ -378,11 +378,9 @@ def any_candidate(shape: ClaimShape) -> Executable:
 
 @cache
 def settle() -> Executable:
-    """Apply transitions, the columns of ``OUTCOME``; each id once.
-
-    Answers for each row that is there: id, whether it was applied, status, worker and claim
-    before, whether it was cancelled instead, whether its whole tree is to be.
-    """
+    """Apply transitions, the columns of ``OUTCOME``; each id once. Answers for each row that is
+    there: id, whether it was applied, status, worker and claim before, whether it was cancelled
+    instead, whether its whole tree is to be."""
     given = spread("given", OUTCOME)
     ended = or_(given.c.only_if_expired.is_(False), _activity.lease_until < NOW)
     holds = _processing & (_activity.worker == given.c.worker) & (_activity.claim == given.c.claim)
@@ -405,8 +403,8 @@ def settle() -> Executable:
     )
     before = (held.c.status_before, held.c.worker_before, held.c.claim_before)
     known = (held.c.id, held.c.applies, *before, held.c.instead, held.c.cancel_tree)
-    answer = select(*known).where(lasting(), telling())
-    return answer.add_cte(_settled(held).cte("settled"), _noted(held).cte("noted"))
+    written = (_settled(held).cte("settled"), _noted(held).cte("noted"))
+    return select(*known).where(lasting(), telling()).add_cte(*written)
 
 
 def _settled(held: CTE) -> Any:
