@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 LONGEST_NOTE: Final = 1000
 """Characters of a note at the most."""
@@ -20,7 +20,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     done: int | float
     total: int | float | None = None
     note: str | None = None
-    at: datetime
+    at: Annotated[datetime, Meta(tz=True)]
 
 
 def progress_of(

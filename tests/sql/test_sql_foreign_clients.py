@@ -159,6 +159,7 @@ NONSENSE = {
     "tags": '{"a": 1}',
     "source": "\0",
     "correlation_id": "",
+    "progress": '{"done": 1, "at": "2030-01-01T00:00:00"}',
 }
 
 
@@ -182,7 +183,7 @@ def test_nonsense_in_one_row_breaks_no_batch(
 
     assert {info.id for info in infos} == {odd, good}
     [info] = [info for info in infos if info.id == odd]
-    assert (info.tags, info.metadata) == ({}, {})
+    assert (info.tags, info.metadata, info.progress) == ({}, {}, None)
     assert info.error is not None
     assert (info.error.message, info.error.kind) == ("oops", ErrorKind.ERROR)
     assert attempts[odd].policy == DEFAULT_POLICY
