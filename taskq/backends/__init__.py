@@ -315,7 +315,7 @@ class Inspector(Protocol):
         ...
 
     async def tree(self, id: UUID, *, limit: int = 1000) -> Tree:
-        """The tree that an activity belongs to, made by ``lineage.grown``: of those that have its
+        """The tree that an activity belongs to, made by ``tree.grown``: of those that have its
         root_id, the ``limit`` oldest, and the activity itself. Below a root that was deleted, asked
         for by its id, what is left. No nodes for an unknown id."""
         ...

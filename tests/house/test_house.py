@@ -21,7 +21,7 @@ CORE = {
     "snapshot",
     "hooks",
     "idempotency",
-    "lineage",
+    "tree",
     "progress",
 }
 LONGEST_FILE = 500

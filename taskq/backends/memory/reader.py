@@ -14,7 +14,6 @@ from taskq.backends.memory.tables import Tables
 from taskq.backends.presence import ALIVE_WITHIN, serves
 from taskq.backends.timeline import entries
 from taskq.clock import Clock
-from taskq.lineage import grown
 from taskq.model import Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -28,6 +27,7 @@ from taskq.snapshot import (
     UnservedType,
     WorkerInfo,
 )
+from taskq.tree import grown
 
 _WAITING = frozenset({Status.PENDING, Status.SCHEDULED, Status.RETRYING})
 

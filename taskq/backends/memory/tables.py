@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -42,14 +41,14 @@ class Tables:
         self.rollup: dict[tuple[datetime, str, str, str], Bucket] = {}
         self.ready = ReadyLines(self.rows)
         self.due = DueLine(self.rows)
+        self.children: dict[UUID, list[UUID]] = {}
         self.processing: dict[UUID, Row] = {}
-        self.children: defaultdict[UUID, list[UUID]] = defaultdict(list)
 
     def insert(self, row: Row) -> None:
         """Store a new row."""
         self.rows[row.id] = row
         if row.activity.parent_id is not None:
-            self.children[row.activity.parent_id].append(row.id)
+            self.children.setdefault(row.activity.parent_id, []).append(row.id)
         self._index(row)
 
     def move(self, row: Row, status: Status, now: datetime) -> None:

@@ -12,7 +12,6 @@ from taskq.backends.presence import ALIVE_WITHIN, serves
 from taskq.backends.sql import queries, rows, statements
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.timeline import entries
-from taskq.lineage import grown
 from taskq.model import TERMINAL, Attempt, Ended, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -26,6 +25,7 @@ from taskq.snapshot import (
     UnservedType,
     WorkerInfo,
 )
+from taskq.tree import grown
 
 WAITING_CAP = 100_000
 """How far waiting activities of one queue and type are counted."""
