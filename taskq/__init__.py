@@ -41,6 +41,7 @@ from taskq.model import (
     Priority,
     Status,
 )
+from taskq.progress import Progress
 from taskq.retry import RetryPolicy
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
@@ -62,6 +63,7 @@ __all__ = (
     "gather",
     "as_completed",
     "ActivityInfo",
+    "Progress",
     "ErrorInfo",
     "ErrorKind",
     "DeadLetter",

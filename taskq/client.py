@@ -12,7 +12,7 @@ from uuid import UUID
 
 import anyio
 
-from taskq.backends import CallerTransaction, Enlisted, Store, Transactional
+from taskq.backends import CallerTransaction, Cancellation, Enlisted, Store, Transactional
 from taskq.bridge import Bridge, DirectBridge, ResidentBridge
 from taskq.bridge.running import on_event_loop
 from taskq.clock import Clock
@@ -22,13 +22,14 @@ from taskq.errors import (
     BackendUnavailable,
     ConfigurationError,
     EnqueueTimeout,
+    InvalidState,
     ResultTimeout,
 )
 from taskq.events import Enqueued, EnqueueFailed
 from taskq.future import Tracker
 from taskq.identifiers import new_id
 from taskq.logs import blocking_delay, opened, still_waiting
-from taskq.model import Activity, Ended, Receipt
+from taskq.model import Activity, Ended, Receipt, Status
 from taskq.options import TaskOptions
 from taskq.publisher import Publisher
 from taskq.settings import Settings
@@ -187,14 +188,15 @@ class StoreClient:
         """The same for sync code."""
         return _found(id, self.call_sync(self.store.get, [id]).get(id))
 
-    async def acancel(self, id: UUID) -> bool:
-        """Request a cancel; whether it was accepted."""
-        before = _found(id, (await self.call(self.store.cancel, [id])).get(id))
-        return not before.terminal
+    async def acancel(self, id: UUID, *, tree: bool = False) -> bool:
+        """Request a cancel; False where it is cancelled already."""
+        met = await self.call(partial(self.store.cancel, tree=tree), [id])
+        return _accepted(id, _found(id, met.get(id)))
 
-    def cancel(self, id: UUID) -> bool:
+    def cancel(self, id: UUID, *, tree: bool = False) -> bool:
         """The same for sync code."""
-        return not _found(id, self.call_sync(self.store.cancel, [id]).get(id)).terminal
+        met = self.call_sync(partial(self.store.cancel, tree=tree), [id])
+        return _accepted(id, _found(id, met.get(id)))
 
     def close(self) -> None:
         """Give back connections and the storage thread. The next use opens them again."""
@@ -339,6 +341,12 @@ def _found(id: UUID, found: T | None) -> T:
     if found is None:
         raise ActivityNotFound(f"there is no activity {id}", id=id)
     return found
+
+
+def _accepted(id: UUID, met: Cancellation) -> bool:
+    if met.accepted or met.status is Status.CANCELLED:
+        return met.accepted
+    raise InvalidState(f"activity {id} cannot be cancelled: it has ended {met.status}")
 
 
 def _let_go(bridge: Bridge, store: Store, opening: Opening) -> None:

@@ -20,6 +20,9 @@ import msgspec
 
 from taskq.model import Attempt
 
+Report = Callable[[Attempt, float, float | None, str | None], None]
+"""Takes what an attempt says of its progress: done, total, note. Never blocks."""
+
 
 class Bell(Protocol):
     """What wakes a thread."""
@@ -51,13 +54,15 @@ _current: ContextVar[Context | None] = ContextVar("taskq_context", default=None)
 
 
 class Context:
-    """What ``current()`` gives inside a handler, its middleware and its threads. Read-only.
+    """What ``current()`` gives inside a handler, its middleware and its threads.
 
-    ``owner`` is the TaskQ whose worker runs the attempt. ``worker`` is that worker's id.
+    ``owner`` is the TaskQ whose worker runs the attempt. ``worker`` is that worker's id. ``report``
+    takes what ``progress`` is told.
     """
 
-    def __init__(self, attempt: Attempt, *, owner: object) -> None:
+    def __init__(self, attempt: Attempt, *, owner: object, report: Report | None = None) -> None:
         self._attempt = attempt
+        self._report = report
         self._cancelled = False
         self.owner = owner
         self._place: Place | None = None
@@ -191,6 +196,18 @@ class Context:
         An async handler is cancelled by itself; a sync handler's thread can only look here.
         """
         return self._cancelled
+
+    def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
+        """Say how far this attempt has come, for ``info()``, ``taskq show`` and ``taskq tail``.
+
+        Returns at once, in async handlers and threads alike, and never fails for the store's sake.
+        At most one write a second is made for an activity, of the latest; the last one is written
+        before the attempt's outcome. It stays through retries, until another one is said. ``done``
+        is a number from 0; ``total`` one above 0, None where it is not known; ``note`` at most 1000
+        characters. Raises TypeError or ValueError for anything else.
+        """
+        if self._report is not None:
+            self._report(self._attempt, done, total, note)
 
     def mark_cancelled(self) -> None:
         """For the engine: the attempt has been told to stop."""

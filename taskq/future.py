@@ -55,11 +55,12 @@ class Tracker(Protocol):
         """The same for sync code."""
         ...
 
-    async def acancel(self, id: UUID) -> bool:
-        """Request a cancel; whether it was accepted. Raises ActivityNotFound."""
+    async def acancel(self, id: UUID, *, tree: bool) -> bool:
+        """Request a cancel; False where it is cancelled already. Raises ActivityNotFound, and
+        InvalidState for what has ended otherwise."""
         ...
 
-    def cancel(self, id: UUID) -> bool:
+    def cancel(self, id: UUID, *, tree: bool) -> bool:
         """The same for sync code."""
         ...
 
@@ -139,17 +140,20 @@ class ActivityFuture(Generic[R_co]):
         """A snapshot. Raises ActivityNotFound."""
         return await self.tracker.ainfo(self.id)
 
-    def cancel(self) -> bool:
-        """Request a cancel, blocking for one transaction; False when it had ended already.
+    def cancel(self, *, tree: bool = False) -> bool:
+        """Request a cancel, blocking for one transaction; False when it is cancelled already.
 
         What is not running is cancelled at once; a running async handler is cancelled where it
-        runs, a running sync handler sees ``current().cancelled``. Raises ActivityNotFound.
+        runs, a running sync handler sees ``current().cancelled``. With ``tree`` the same happens to
+        all that it has made, and what those made, also where it has itself ended; what a running
+        one still makes follows at its end. Raises ActivityNotFound, and InvalidState when it has
+        ended otherwise (and nothing below it is alive).
         """
-        return self.tracker.cancel(self.id)
+        return self.tracker.cancel(self.id, tree=tree)
 
-    async def acancel(self) -> bool:
+    async def acancel(self, *, tree: bool = False) -> bool:
         """The same as ``cancel`` without blocking the event loop."""
-        return await self.tracker.acancel(self.id)
+        return await self.tracker.acancel(self.id, tree=tree)
 
     async def _wait(self) -> R_co:
         if self._settled:

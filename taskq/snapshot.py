@@ -9,6 +9,7 @@ from uuid import UUID
 from msgspec import Struct, field
 
 from taskq.model import ErrorInfo, Priority, Status
+from taskq.progress import Progress
 
 
 class ActivityInfo(Struct, frozen=True, kw_only=True):
@@ -17,7 +18,8 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     ``payload`` and ``result`` are JSON texts as stored; ``metadata`` and ``tags`` are decoded.
     ``ready_at`` is when it became or will become claimable; ``started_at`` when its latest attempt
     was claimed; ``finished_at`` when it ended; ``lease_until`` is set while it is processing.
-    ``worker`` is the worker that holds it or settled it last.
+    ``worker`` is the worker that holds it or settled it last. ``progress`` is what its handler
+    reported last, in this attempt or an earlier one.
     """
 
     id: UUID
@@ -46,10 +48,15 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     root_id: UUID
     origin_id: UUID
     depth: int
+    generation: int = 0
+    step: str | None = None
+    expires_at: datetime | None = None
+    deadline_at: datetime | None = None
     idempotency_key: str | None
     source: str | None
     correlation_id: str | None
     user_id: str | None
+    progress: Progress | None = None
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
 
@@ -66,6 +73,28 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
     attempt: int | None = None
     worker: UUID | None = None
     detail: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+class TreeNode(Struct, frozen=True, kw_only=True):
+    """An activity in its tree, ``level`` generations below the root that is shown (0 for it).
+
+    ``orphan``: its parent is not there, deleted or cut off, so that it stands below the root.
+    """
+
+    info: ActivityInfo
+    level: int
+    orphan: bool = False
+
+
+class Tree(Struct, frozen=True, kw_only=True):
+    """All activities with one root, depth first, siblings in the order in which they were made.
+
+    ``cut``: there are more, younger ones. The root itself may be missing from ``nodes``: deleted.
+    """
+
+    root_id: UUID
+    nodes: tuple[TreeNode, ...]
+    cut: bool = False
 
 
 class WorkerInfo(Struct, frozen=True, kw_only=True):

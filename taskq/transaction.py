@@ -81,13 +81,13 @@ class EnlistedTracker:
         """See ``Tracker``."""
         return self.committed(id).info(id)
 
-    async def acancel(self, id: UUID) -> bool:
+    async def acancel(self, id: UUID, *, tree: bool) -> bool:
         """See ``Tracker``."""
-        return await self.committed(id).acancel(id)
+        return await self.committed(id).acancel(id, tree=tree)
 
-    def cancel(self, id: UUID) -> bool:
+    def cancel(self, id: UUID, *, tree: bool) -> bool:
         """See ``Tracker``."""
-        return self.committed(id).cancel(id)
+        return self.committed(id).cancel(id, tree=tree)
 
     def committed(self, id: UUID) -> Tracker:
         """See ``Tracker``."""

@@ -13,10 +13,12 @@ import msgspec
 from msgspec import Struct
 
 from taskq.backends import (
+    Cancellation,
     Capabilities,
     ClaimRequest,
     Heartbeat,
     Hint,
+    ProgressReport,
     Promotion,
     Renewal,
     Store,
@@ -34,6 +36,7 @@ from taskq.snapshot import (
     Page,
     Stats,
     TimelineEntry,
+    Tree,
     UnservedType,
     WorkerInfo,
 )
@@ -143,8 +146,13 @@ class FaultyBackend:
     async def promote(self, limit: int) -> Promotion:
         return await self._do("promote", self.inner.promote, limit)
 
-    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
-        return await self._do("cancel", self.inner.cancel, ids)
+    async def cancel(
+        self, ids: Sequence[UUID], *, tree: bool = False
+    ) -> Mapping[UUID, Cancellation]:
+        return await self._do("cancel", partial(self.inner.cancel, tree=tree), ids)
+
+    async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:
+        await self._do("report_progress", self.inner.report_progress, worker, reports)
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         return await self._do("outcomes", self.inner.outcomes, ids)
@@ -166,6 +174,9 @@ class FaultyBackend:
 
     async def timeline(self, id: UUID) -> list[TimelineEntry]:
         return await self._do("timeline", self.inner.timeline, id)
+
+    async def tree(self, id: UUID, *, limit: int = 1000) -> Tree:
+        return await self._do("tree", partial(self.inner.tree, limit=limit), id)
 
     async def workers(self, *, alive_within: float = 60.0) -> list[WorkerInfo]:
         return await self._do("workers", partial(self.inner.workers, alive_within=alive_within))

@@ -26,6 +26,7 @@ from taskq.clock import Clock
 from taskq.errors import BackendError
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.progress import Progress
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -34,6 +35,7 @@ from taskq.snapshot import (
     Page,
     Stats,
     TimelineEntry,
+    Tree,
     UnservedType,
     WorkerInfo,
 )
@@ -125,6 +127,26 @@ class Renewal(Struct, frozen=True, kw_only=True):
     unreported: BackendError | None = None
 
 
+class Cancellation(Struct, frozen=True, gc=False):
+    """What a cancel met: the activity's ``status`` before, and ``below``, how many activities of
+    its tree that had not ended were cancelled with it or asked to stop (0 unless ``tree``)."""
+
+    status: Status
+    below: int = 0
+
+    @property
+    def accepted(self) -> bool:
+        """Whether there was anything left to cancel."""
+        return self.below > 0 or not self.status.terminal
+
+
+class ProgressReport(Struct, frozen=True, gc=False):
+    """How far the attempt under this lease has come."""
+
+    lease: Lease
+    progress: Progress
+
+
 class Promotion(Struct, frozen=True, kw_only=True):
     """How many due activities became pending; seconds until the next one is due (None: none)."""
 
@@ -196,6 +218,9 @@ class Backend(Protocol):
         ``only_if_expired`` clears it (so that the lost worker's own outcome is LOST). A lease that
         has ended but that nobody took back still holds. Result and error become the transition's,
         also where it has none; ``if_cancel_requested`` puts ``lifecycle.cancelled_error`` instead.
+        Where a cancel of its tree was accepted, whatever the activity has made since follows, as in
+        ``cancel``: before its own end where ``status`` is cancelled or ``only_if_expired`` is set,
+        so that nothing is lost in between, at the latest with the answer; not the hooks given here.
         An event row is written for ``note``. Raises Unstorable when the batch never can be stored
         (text with a lone surrogate or NUL, for example): nothing is applied then.
         """
@@ -204,7 +229,8 @@ class Backend(Protocol):
     async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
         """Return claimed but unstarted activities to pending at their old place; nothing counts.
 
-        Those whose cancel was requested become cancelled. Leases that no longer hold are ignored.
+        Those whose cancel was requested become cancelled, and their trees follow as in ``settle``.
+        Leases that no longer hold are ignored.
         ``worker`` is cleared, so that an outcome under such a lease is LOST. Each returned one gets
         an event row.
         """
@@ -243,11 +269,23 @@ class Backend(Protocol):
         of their due time, which they keep as ready time."""
         ...
 
-    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
+    async def cancel(
+        self, ids: Sequence[UUID], *, tree: bool = False
+    ) -> Mapping[UUID, Cancellation]:
         """Request cancels. What is not running and not ended becomes cancelled at once; what is
-        processing is flagged, with an event row; a flagged one stays as it is. Answers each found
-        activity's status before; unknown ids are absent. Where the answer is lost it raises, and
-        does not ask again by itself: that would find what the first request did."""
+        processing is flagged, with an event row; a flagged one stays as it is. Answers what each
+        found activity was before; unknown ids are absent. Where the answer is lost it raises, and
+        does not ask again by itself: that would find what the first request did.
+
+        ``tree``: all that is below these by ``parent_id`` too, also below what has ended, in one
+        transaction. What is flagged then remembers it: see ``settle``."""
+        ...
+
+    async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:
+        """Keep what attempts report, where (id, worker, claim) still holds the lease and the row is
+        processing; elsewhere nothing is written. It stays when the attempt ends, until a later one
+        reports or an operator retries. Of several reports of one lease the last one counts. It need
+        not reach the disk."""
         ...
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
@@ -279,6 +317,12 @@ class Inspector(Protocol):
         those of ``taskq.backends.timeline.entries``."""
         ...
 
+    async def tree(self, id: UUID, *, limit: int = 1000) -> Tree:
+        """The tree that an activity belongs to, made by ``tree.grown``: of those that have its
+        root_id, the ``limit`` oldest, and the activity itself. Below a root that was deleted, asked
+        for by its id, what is left. No nodes for an unknown id."""
+        ...
+
     async def workers(self, *, alive_within: float = 60.0) -> list[WorkerInfo]:
         """Workers whose latest heartbeat is at most ``alive_within`` seconds old, newest first."""
         ...
@@ -304,7 +348,7 @@ class Operator(Protocol):
         self, ids: Sequence[UUID], *, actor: str, reason: str = ""
     ) -> Mapping[UUID, Status]:
         """Send ended activities round again: pending now, retry_count and crash_count 0, result and
-        error cleared, the claim number kept, ``isolate`` as at submit. Only from
+        error cleared and progress too, the claim number kept, ``isolate`` as at submit. Only from
         ``lifecycle.RETRYABLE_BY_OPERATOR``.
 
         Answers each found activity's status before; others than those retryable are left as they

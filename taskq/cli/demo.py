@@ -17,10 +17,10 @@ import click
 from msgspec import Struct
 
 from taskq.app import TaskQ
+from taskq.cli.activity import attempts, outcome
 from taskq.cli.command import Command
 from taskq.cli.demo_app import build
 from taskq.cli.failure import NotDone
-from taskq.cli.inspect import attempts, outcome
 from taskq.cli.output import emit, emit_table, on_terminal
 from taskq.cli.text import duration, printable
 from taskq.hooks import hook_type

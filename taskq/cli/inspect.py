@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from taskq.app import TaskQ
+from taskq.cli.activity import activity_fields, attempts, outcome, progress_text
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone
 from taskq.cli.names import names
@@ -23,8 +24,8 @@ from taskq.cli.text import (
     moment,
     printable_lines,
     shortened,
-    stored_json,
 )
+from taskq.cli.tree import emit_tree, tree_fields
 from taskq.model import Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -116,15 +117,23 @@ def list_command(
 @click.command("show", cls=Command)
 @click.argument("id")
 @target_options
+@click.option("--tree", "as_tree", is_flag=True, help="Show the whole tree that it belongs to.")
 @_JSON
-def show_command(id: str, database: str | None, app: str | None, as_json: bool) -> None:
+def show_command(
+    id: str, database: str | None, app: str | None, as_tree: bool, as_json: bool
+) -> None:
     """Show one activity and what happened to it.
 
-    ID may be its first digits: 8 or more, as many as make it unique.
+    ID may be its first digits: 8 or more, as many as make it unique. With --tree: its root, all
+    that this has made, and what those made, one below the other; ">" marks the one that was named,
+    "?" one whose parent was deleted. With --json: {"root_id": ID, "nodes": [...], "cut": false}.
     """
     with opened(database, app) as found:
         store = found.client.store
         identity = identified(found, id)
+        if as_tree:
+            _show_tree(found, identity, as_json=as_json)
+            return
         info = found.client.call_sync(store.get, [identity]).get(identity)
         timeline = found.client.call_sync(store.timeline, identity)
         family = None if info is None or as_json else _family(found, info)
@@ -160,35 +169,6 @@ def stats_fields(stats: Stats) -> dict[str, object]:
         "by_status": {status.value: count for status, count in stats.by_status.items()},
         "by_priority": {level.name: count for level, count in stats.by_priority.items()},
     }
-
-
-def activity_fields(info: ActivityInfo) -> dict[str, object]:
-    """A snapshot as JSON: arguments and result as they are stored, the priority by name."""
-    return {
-        **msgspec.structs.asdict(info),
-        "priority": info.priority.name,
-        "payload": stored_json(info.payload),
-        "result": stored_json(info.result),
-    }
-
-
-def attempts(info: ActivityInfo) -> int:
-    """How many attempts have begun."""
-    if info.status.terminal:
-        if info.started_at is None:
-            return 0
-        return info.error.attempts if info.error else info.retry_count + info.crash_count + 1
-    running = 1 if info.status is Status.PROCESSING else 0
-    return info.retry_count + info.crash_count + running
-
-
-def outcome(info: ActivityInfo, limit: int) -> str:
-    """The result as JSON or the error, on one line."""
-    if info.status is Status.COMPLETED:
-        return shortened(info.result or "null", limit)
-    if info.error is None:
-        return ""
-    return shortened(f"{info.error.type}: {info.error.message}", limit)
 
 
 def _emit_stats(location: str, stats: Stats, unserved: Sequence[UnservedType]) -> None:
@@ -274,6 +254,16 @@ def _worker_row(worker: WorkerInfo, now: datetime) -> tuple[str, ...]:
     )
 
 
+def _show_tree(found: TaskQ, id: UUID, *, as_json: bool) -> None:
+    tree = found.client.call_sync(found.client.store.tree, id)
+    if not tree.nodes:
+        raise NotDone(f"there is no activity {id}")
+    if as_json:
+        emit_json(tree_fields(tree))
+    else:
+        emit_tree(tree, id, found.clock.now())
+
+
 class Family(msgspec.Struct, frozen=True):
     """The parent of an activity, None where there is none, and its newest children."""
 
@@ -331,6 +321,7 @@ def _details(info: ActivityInfo, family: Family) -> list[tuple[str, str]]:
         ("finished", info.finished_at and instant(info.finished_at)),
         ("lease until", info.lease_until and instant(info.lease_until)),
         ("cancel asked", info.cancel_requested_at and instant(info.cancel_requested_at)),
+        ("progress", progress_text(info)),
         ("worker", info.worker),
         ("parent", _parent(info, family.parent)),
         ("children", _children(info, family.children)),

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import click
 
 from taskq.app import TaskQ
+from taskq.backends import Cancellation
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.loading import chosen, load_app
@@ -27,6 +29,8 @@ from taskq.model import OnDuplicate, Priority, Status
 from taskq.options import CallArguments
 from taskq.settings import NAME
 from taskq.task import Task
+
+T = TypeVar("T")
 
 
 def _priority(_: click.Context, __: click.Parameter, value: str | None) -> Priority | None:
@@ -159,12 +163,13 @@ def retry_command(ids: tuple[str, ...], database: str | None, app: str | None, r
 @click.command("cancel", cls=Command)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @target_options
-def cancel_command(ids: tuple[str, ...], database: str | None, app: str | None) -> None:
+@click.option("--tree", is_flag=True, help="And all that they have made, and what those made.")
+def cancel_command(ids: tuple[str, ...], database: str | None, app: str | None, tree: bool) -> None:
     """Cancel activities: at once what waits, by request what runs."""
     with opened(database, app) as found:
         wanted = [identified(found, id) for id in ids]
-        before = found.client.call_sync(found.client.store.cancel, wanted)
-    _answer(wanted, before, _cancelled)
+        met = found.client.call_sync(partial(found.client.store.cancel, tree=tree), wanted)
+    _answer(wanted, met, _cancelled)
 
 
 async def _retry(found: TaskQ, ids: Sequence[UUID], reason: str) -> Mapping[UUID, Status]:
@@ -186,9 +191,20 @@ def _retried(status: Status) -> tuple[bool, str]:
     return False, f"left as it is: {status}, and only these are retried: {ended}"
 
 
-def _cancelled(status: Status) -> tuple[bool, str]:
+def _cancelled(met: Cancellation) -> tuple[bool, str]:
+    done, text = _cancelled_itself(met.status)
+    if not met.below:
+        return done, text
+    if met.status.terminal:
+        return True, f"had ended {met.status}; cancelled {met.below} below it"
+    return True, f"{text}, and {met.below} below it"
+
+
+def _cancelled_itself(status: Status) -> tuple[bool, str]:
+    if status is Status.CANCELLED:
+        return True, "cancelled already"
     if status.terminal:
-        return False, f"left as it is: it had ended {status}"
+        return False, f"cannot be cancelled: it has ended {status}"
     if status is Status.PROCESSING:
         return True, "cancel requested (it is running)"
     return True, f"cancelled (was {status})"
@@ -196,8 +212,8 @@ def _cancelled(status: Status) -> tuple[bool, str]:
 
 def _answer(
     ids: Sequence[UUID],
-    before: Mapping[UUID, Status],
-    judged: Callable[[Status], tuple[bool, str]],
+    before: Mapping[UUID, T],
+    judged: Callable[[T], tuple[bool, str]],
 ) -> None:
     """A line for each id; exit code 1 when any did not succeed."""
     succeeded = True

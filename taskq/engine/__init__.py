@@ -221,6 +221,7 @@ class Engine:
         self._start(lifeline, "hints", parts.hints.run)
         if not self._options.suspend_on_await:
             self._start(lifeline, "deadlock", parts.deadlock.run)
+        self._start(lifeline, "reporter", parts.reporter.run)
         async with anyio.create_task_group() as slots:
             slots.start_soon(parts.slots.run)
             intake = (

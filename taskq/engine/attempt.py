@@ -13,7 +13,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from taskq.bridge import run_in_thread
-from taskq.context import Context, enter
+from taskq.context import Context, Report, enter
 from taskq.engine.failure import classify, failed, timeout_error
 from taskq.engine.ground import Ground
 from taskq.engine.handler import Handler
@@ -45,8 +45,9 @@ class Runner:
     """Runs attempts: everything about it that is the same for all of them.
 
     The caller has taken a permit of ``seating`` for each, and gives it back when its threads have
-    ended too. ``stopping`` tells whether the worker is being stopped. An attempt is kept for one
-    lease beyond its timeout, in case its handler does not stop.
+    ended too. ``stopping`` tells whether the worker is being stopped, ``report`` takes what
+    ``Context.progress`` is told. An attempt is kept for one lease beyond its timeout, in case its
+    handler does not stop.
     """
 
     def __init__(
@@ -57,9 +58,11 @@ class Runner:
         middleware: Sequence[Middleware],
         owner: object,
         stopping: Callable[[], bool],
+        report: Report,
     ) -> None:
         self._seating = seating
         self._owner = owner
+        self._report = report
         self._clock = ground.clock
         self._emit = ground.emit
         self._lease = ground.options.lease
@@ -70,7 +73,7 @@ class Runner:
     async def run(self, held: Held, handler: Handler) -> Outcome:
         """Run a claimed attempt to its end. Never raises, except for cancellation from outside."""
         attempt = held.attempt
-        context = held.context = Context(attempt, owner=self._owner)
+        context = held.context = Context(attempt, owner=self._owner, report=self._report)
         variables = copy_context()
         variables.run(enter, context)
         try:

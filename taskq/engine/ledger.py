@@ -16,6 +16,7 @@ from taskq.engine.failure import unstorable
 from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
 from taskq.engine.record import count_of, event_of
+from taskq.engine.reporter import Reporter
 from taskq.engine.rollup import Rollup
 from taskq.engine.settling import BATCH, settle
 from taskq.engine.supervisor import IDLE
@@ -47,12 +48,15 @@ class Ledger:
     from the first try on; then it is let go (bug:B16).
     """
 
-    def __init__(self, ground: Ground, *, contact: Contact, rollup: Rollup) -> None:
+    def __init__(
+        self, ground: Ground, *, contact: Contact, rollup: Rollup, reporter: Reporter
+    ) -> None:
         self._ground = ground
         self._holdings = ground.holdings
         self._clock = ground.clock
         self._contact = contact
         self._rollup = rollup
+        self._reporter = reporter
         self._progress = partial(ground.supervisor.progress, "ledger")
         self._report = partial(ground.supervisor.report, "ledger")
         self._entries: deque[Entry] = deque()
@@ -104,6 +108,7 @@ class Ledger:
             batch = list(islice(self._entries, BATCH))
             began = self._clock.monotonic()
             try:
+                await self._reporter.save(entry.held.attempt.lease for entry in batch)
                 answers = await settle(self._ground, [entry.transition for entry in batch])
             except BackendError:
                 self._delay(batch)

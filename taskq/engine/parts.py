@@ -24,6 +24,7 @@ from taskq.engine.permits import Permits
 from taskq.engine.promoter import Promoter
 from taskq.engine.pulse import Pulse
 from taskq.engine.reaper import Reaper
+from taskq.engine.reporter import Reporter
 from taskq.engine.returns import Returns
 from taskq.engine.rollup import Rollup
 from taskq.engine.seat import Seating
@@ -38,6 +39,7 @@ class Parts:
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
                         promoter, reaper          runner, seats      keeper, fence, canceller
+                                                  └─progress─▶ reporter
 
     Made on the engine's event loop.
     """
@@ -66,7 +68,8 @@ class Parts:
         )
         self.fence = Fence(ground, renew=self.keeper.hurry)
         self.canceller = Canceller(ground)
-        self.ledger = Ledger(ground, contact=contact, rollup=rollup)
+        self.reporter = Reporter(ground)
+        self.ledger = Ledger(ground, contact=contact, rollup=rollup, reporter=self.reporter)
         self.permits = Permits(options.concurrency)
         self.deadlock = Deadlock(ground, permits=self.permits)
         runner = Runner(
@@ -75,6 +78,7 @@ class Parts:
             middleware=middleware,
             owner=owner,
             stopping=stopping,
+            report=self.reporter.take,
         )
         self.slots = Slots(
             ground,

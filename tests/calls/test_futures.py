@@ -199,6 +199,51 @@ async def test_cancelling_what_waits_ends_it_at_once_and_tells_its_waiters(app: 
     assert not await future.acancel()
 
 
+@pytest.mark.parametrize("retryable", [True, False])
+async def test_cancelling_what_has_ended_otherwise_names_its_state(
+    app: TaskQ, retryable: bool
+) -> None:
+    """promise:G10"""
+
+    @app.activity(max_retries=0)
+    async def end(fail: bool) -> None:
+        if fail:
+            raise ValueError("no")
+
+    async with app.worker():
+        future = await end.adelay(retryable)
+        with suppress(ActivityFailed):
+            await future
+    with pytest.raises(InvalidState, match="dead_letter" if retryable else "completed"):
+        await future.acancel()
+    with pytest.raises(InvalidState, match="cannot be cancelled"):
+        await run_sync(future.cancel)
+
+
+async def test_what_a_handler_says_of_its_progress_is_in_info(app: TaskQ) -> None:
+    said = anyio.Event()
+    release = anyio.Event()
+
+    @app.activity
+    async def work() -> None:
+        current().progress(3, 10, note="reading")
+        said.set()
+        await release.wait()
+        current().progress(10, 10)
+
+    async with app.worker():
+        future = await work.adelay()
+        await said.wait()
+        with anyio.fail_after(5):
+            while (progress := (await future.ainfo()).progress) is None:
+                await anyio.sleep(0.01)
+        assert (progress.done, progress.total, progress.note) == (3, 10, "reading")
+        release.set()
+        await future
+    progress = (await future.ainfo()).progress
+    assert progress is not None and (progress.done, progress.note) == (10, None)
+
+
 async def test_cancelling_a_running_async_handler_cancels_it(app: TaskQ) -> None:
     """promise:G10"""
     running = anyio.Event()

@@ -142,9 +142,10 @@ class Producer:
     def _cancel_one(self, id: UUID) -> bool:
         """Whether there was an answer that says what it was."""
         try:
-            before = self._call(self._store.cancel, [id]).get(id)
+            met = self._call(self._store.cancel, [id]).get(id)
         except BackendError:
             return False
+        before = None if met is None else met.status
         self._write("cancelled", id, before=before)
         return before is not None
 

@@ -173,7 +173,7 @@ def test_cancel_says_what_became_of_each(cli, shelf) -> None:
     result = cli("cancel", ended, running, waiting)
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        f"{ended}  left as it is: it had ended completed",
+        f"{ended}  cannot be cancelled: it has ended completed",
         f"{running}  cancel requested (it is running)",
         f"{waiting}  cancelled (was pending)",
     ]

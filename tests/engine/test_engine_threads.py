@@ -70,6 +70,18 @@ async def test_a_sync_handler_runs_in_a_thread_with_the_attempts_context(world: 
     assert seen == [False, 1]
 
 
+async def test_a_thread_says_its_progress_without_waiting(world: World) -> None:
+    def work() -> None:
+        for place in range(1000):
+            current().progress(place + 1, 1000, f"line {place}")
+
+    world.on("work", work)
+    async with world.running(world.engine(**QUICK)):
+        info = await world.ended(await world.submit("work"))
+    assert info.progress is not None
+    assert (info.progress.done, info.progress.note) == (1000, "line 999")
+
+
 async def test_what_a_sync_handler_raises_is_recorded_from_its_own_frame(world: World) -> None:
     def fail() -> None:
         raise ValueError("in a thread")

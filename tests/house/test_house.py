@@ -21,6 +21,8 @@ CORE = {
     "snapshot",
     "hooks",
     "idempotency",
+    "tree",
+    "progress",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

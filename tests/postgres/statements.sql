@@ -69,7 +69,7 @@ WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS N
 
 -- settle
 WITH held AS
-(SELECT given.id AS id, given.worker AS worker, given.claim AS claim, given.status AS status, given.retry_count AS retry_count, given.crash_count AS crash_count, given.isolate AS isolate, given.delay AS delay, given.result AS result, given.error AS error, given.error_kind AS error_kind, given.only_if_expired AS only_if_expired, given.cancelled AS cancelled, given.note AS note, given.attempt AS attempt, given.detail AS detail, coalesce(taskq_activities.status = 'processing' AND taskq_activities.worker = given.worker AND taskq_activities.claim = given.claim AND (given.only_if_expired IS false OR taskq_activities.lease_until < now()), false) AS applies, given.cancelled IS NOT NULL AND taskq_activities.cancel_requested_at IS NOT NULL AS instead, taskq_activities.status AS status_before, taskq_activities.worker AS worker_before, taskq_activities.claim AS claim_before
+(SELECT given.id AS id, given.worker AS worker, given.claim AS claim, given.status AS status, given.retry_count AS retry_count, given.crash_count AS crash_count, given.isolate AS isolate, given.delay AS delay, given.result AS result, given.error AS error, given.error_kind AS error_kind, given.only_if_expired AS only_if_expired, given.cancelled AS cancelled, given.note AS note, given.attempt AS attempt, given.detail AS detail, coalesce(taskq_activities.status = 'processing' AND taskq_activities.worker = given.worker AND taskq_activities.claim = given.claim AND (given.only_if_expired IS false OR taskq_activities.lease_until < now()), false) AS applies, given.cancelled IS NOT NULL AND taskq_activities.cancel_requested_at IS NOT NULL AS instead, taskq_activities.cancel_tree AS cancel_tree, taskq_activities.status AS status_before, taskq_activities.worker AS worker_before, taskq_activities.claim AS claim_before
 FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BIGINT[] AS anon_3), (SELECT $4::TEXT[] AS anon_4), (SELECT $5::INTEGER[] AS anon_5), (SELECT $6::INTEGER[] AS anon_6), (SELECT $7::BOOLEAN[] AS anon_7), (SELECT $8::DOUBLE PRECISION[] AS anon_8), (SELECT $9::TEXT[] AS anon_9), (SELECT $10::TEXT[] AS anon_10), (SELECT $11::TEXT[] AS anon_11), (SELECT $12::BOOLEAN[] AS anon_12), (SELECT $13::TEXT[] AS anon_13), (SELECT $14::TEXT[] AS anon_14), (SELECT $15::INTEGER[] AS anon_15), (SELECT $16::TEXT[] AS anon_16)) AS given(id, worker, claim, status, retry_count, crash_count, isolate, delay, result, error, error_kind, only_if_expired, cancelled, note, attempt, detail) JOIN taskq_activities ON taskq_activities.id = given.id ORDER BY given.id FOR UPDATE OF taskq_activities),
 settled AS
 (UPDATE taskq_activities SET status=CASE WHEN held.instead THEN 'cancelled' ELSE held.status END, result=CASE WHEN held.instead THEN NULL ELSE held.result END, error=CASE WHEN held.instead THEN held.cancelled ELSE held.error END, error_kind=CASE WHEN held.instead THEN 'cancelled' ELSE held.error_kind END, retry_count=held.retry_count, crash_count=held.crash_count, worker=CASE WHEN held.only_if_expired THEN NULL ELSE held.worker END, lease_until=NULL, isolate=held.isolate, cancel_requested_at=NULL, ready_at=CASE WHEN (held.instead OR held.delay IS NULL) THEN taskq_activities.ready_at ELSE least(now() + held.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END, finished_at=CASE WHEN (held.instead OR held.cancelled IS NULL) THEN now() END FROM held WHERE taskq_activities.id = held.id AND held.applies RETURNING taskq_activities.id),
@@ -77,7 +77,7 @@ noted AS
 (INSERT INTO taskq_events (activity_id, at, kind, attempt, claim, worker, detail) SELECT held.id AS id, now(), held.note AS note, held.attempt AS attempt, held.claim AS claim, held.worker AS worker, held.detail AS detail
 FROM held
 WHERE held.applies AND held.note IS NOT NULL RETURNING taskq_events.id)
- SELECT held.id, held.applies, held.status_before, held.worker_before, held.claim_before, held.instead
+ SELECT held.id, held.applies, held.status_before, held.worker_before, held.claim_before, held.instead, held.cancel_tree
 FROM held
 WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_1
 FROM unnest($17::TEXT[], $18::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
@@ -124,6 +124,22 @@ renewed AS
  SELECT held.id, held.cancelled
 FROM held
 WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL;
+
+-- report_progress
+WITH held AS
+(SELECT taskq_activities.id AS id, given.progress AS progress
+FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::BIGINT[] AS anon_2), (SELECT $3::TEXT[] AS anon_3)) AS given(id, claim, progress) JOIN taskq_activities ON taskq_activities.id = given.id
+WHERE (taskq_activities.status || '') = 'processing' AND taskq_activities.worker = $4::UUID AND taskq_activities.claim = given.claim ORDER BY given.id FOR UPDATE OF taskq_activities),
+written AS
+(UPDATE taskq_activities SET progress=held.progress FROM held WHERE taskq_activities.id = held.id RETURNING taskq_activities.id)
+ SELECT count(*) AS count_1
+FROM written
+WHERE (SELECT set_config('synchronous_commit', 'off', true) AS set_config_1) IS NOT NULL;
+
+-- trees_to_cancel
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id = ANY ($1::UUID[]) AND taskq_activities.cancel_tree;
 
 -- see_worker
 UPDATE taskq_workers SET seen_at=now() WHERE taskq_workers.id = $1::UUID;

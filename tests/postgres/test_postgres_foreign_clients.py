@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from taskq.backends import ClaimRequest
+from taskq.backends import Cancellation, ClaimRequest
 from taskq.backends.sql import PostgresBackend
 from taskq.backends.sql.tables import activities
 from taskq.bridge import ResidentBridge
@@ -167,7 +167,7 @@ def test_a_state_that_there_is_not_stops_nobody(
     taken = put()
 
     assert bridge.call_sync(backend.outcomes, [odd, good]) == {}
-    assert bridge.call_sync(backend.cancel, [odd, taken]) == {taken: Status.PENDING}
+    assert bridge.call_sync(backend.cancel, [odd, taken]) == {taken: Cancellation(Status.PENDING)}
 
 
 def test_a_state_that_there_is_not_under_a_worker_loses_only_its_own_outcome(

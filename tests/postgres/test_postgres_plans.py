@@ -12,6 +12,7 @@ from sqlalchemy import Connection, event
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import PostgresBackend, postgres_writer, reader
 from taskq.backends.sql import postgres_statements as statements
+from taskq.backends.sql import statements as shared
 from taskq.backends.sql.connections import Connections
 from taskq.bridge import ResidentBridge
 from taskq.identifiers import new_id
@@ -26,6 +27,14 @@ ROWS = 50_000
 QUEUES = tuple(f"q{number}" for number in range(5))
 TYPES = tuple(f"t{number}" for number in range(200))
 WORKER = new_id()
+ROOT = call("tree", queue="trees")
+CHILDREN = [call("tree", queue="trees", parent_id=ROOT.id, root_id=ROOT.id) for _ in range(30)]
+LEAVES = [
+    call("tree", queue="trees", parent_id=child.id, root_id=ROOT.id)
+    for child in CHILDREN
+    for _ in range(3)
+]
+TREE = [ROOT, *CHILDREN, *LEAVES]
 SLACK = 40
 """Rows that a statement may read beyond those that it asks for."""
 
@@ -49,6 +58,7 @@ def filled(databases: Databases) -> str:
             for number in range(ROWS)
         ]
         await backend.submit(rows)
+        await backend.submit(TREE)
         request = ClaimRequest(worker=WORKER, queues=QUEUES, types=None, limit=500, lease=300.0)
         for _ in range(2):
             attempts = await backend.claim(request)
@@ -216,6 +226,15 @@ READS: dict[str, Callable[[Connection], object]] = {
         connection, Filter(statuses=(Status.COMPLETED,)), Page()
     ),
     "by queue": lambda connection: reader.listed(connection, Filter(queues=("q1",)), Page()),
+    "a tree, by its root": lambda connection: reader.tree(connection, ROOT.id, 1000),
+    "a tree, by a leaf": lambda connection: reader.tree(connection, LEAVES[7].id, 1000),
+    "the head of a tree": lambda connection: reader.tree(connection, ROOT.id, 10),
+    "what is below": lambda connection: connection.execute(
+        shared.descendants(), {"tops": [ROOT.id, CHILDREN[3].id]}
+    ).all(),
+    "what is below many": lambda connection: connection.execute(
+        shared.descendants(), {"tops": [each.id for each in CHILDREN]}
+    ).all(),
     "by correlation": lambda connection: reader.listed(
         connection, Filter(correlation_id="c7"), Page()
     ),

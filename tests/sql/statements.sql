@@ -28,7 +28,7 @@ FROM steps
 WHERE steps.type IS NOT NULL;
 
 -- holdings
-SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate, taskq_activities.cancel_tree
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
@@ -92,16 +92,32 @@ UPDATE taskq_activities SET status=:status, error=:new_error, error_kind=:new_er
 -- request_cancel
 UPDATE taskq_activities SET cancel_requested_at=:now WHERE taskq_activities.id = :of_id AND taskq_activities.status = 'processing';
 
+-- request_cancel_of_tree
+UPDATE taskq_activities SET cancel_tree=1 WHERE taskq_activities.id = :of_id AND taskq_activities.status = 'processing';
+
+-- descendants
+WITH RECURSIVE found(top, id, parent_id, status) AS
+(SELECT taskq_activities.id AS top, taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.status AS status
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_tops]) UNION SELECT found.top AS top, child.id AS id, child.parent_id AS parent_id, child.status AS status
+FROM found, taskq_activities AS child
+WHERE child.parent_id = found.id AND child.parent_id IS NOT NULL)
+ SELECT found.top, found.id, found.parent_id, found.status
+FROM found;
+
+-- report_progress
+UPDATE taskq_activities SET progress=:new_progress WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
+
 -- ended
 SELECT taskq_activities.id, taskq_activities.status, taskq_activities.error, taskq_activities.claim, taskq_activities.max_crashes
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
 -- retry
-UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, cancel_tree=0, progress=:progress, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
 
 -- get
-SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
+SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.progress, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
@@ -114,6 +130,23 @@ WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 SELECT taskq_events.id, taskq_events.activity_id, taskq_events.at, taskq_events.kind, taskq_events.attempt, taskq_events.claim, taskq_events.worker, taskq_events.detail
 FROM taskq_events
 WHERE taskq_events.activity_id = :activity ORDER BY taskq_events.id;
+
+-- root_of
+SELECT coalesce(taskq_activities.root_id, taskq_activities.id) AS coalesce_1
+FROM taskq_activities
+WHERE taskq_activities.id = :id;
+
+-- of_tree
+SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id = :root ORDER BY taskq_activities.id
+ LIMIT :limit OFFSET :param_1) AS anon_1 UNION ALL SELECT anon_2.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :root AND taskq_activities.id != :root ORDER BY taskq_activities.id
+ LIMIT :limit OFFSET :param_2) AS anon_2 ORDER BY id
+ LIMIT :limit OFFSET :param_3;
 
 -- live_workers
 SELECT taskq_workers.id, taskq_workers.name, taskq_workers.host, taskq_workers.pid, taskq_workers.queues, taskq_workers.types, taskq_workers.concurrency, taskq_workers.slots_used, taskq_workers.suspended, taskq_workers.threads_stuck, taskq_workers.state, taskq_workers.version, taskq_workers.async_backend, taskq_workers.started_at, taskq_workers.seen_at, taskq_workers.beat, taskq_workers.detail

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from taskq.backends import ClaimRequest
+from taskq.backends import Cancellation, ClaimRequest
 from taskq.backends.sql import SQLiteBackend
 from taskq.bridge import ResidentBridge
 from taskq.errors import IdempotencyConflict
@@ -90,7 +90,7 @@ def test_a_run_time_needs_the_scheduled_state(
     promotion = bridge.call_sync(backend.promote, 10)
     assert promotion.moved == 0
     assert promotion.next_due == pytest.approx(3600, abs=30)
-    assert bridge.call_sync(backend.cancel, [id]) == {id: Status.SCHEDULED}
+    assert bridge.call_sync(backend.cancel, [id]) == {id: Cancellation(Status.SCHEDULED)}
 
 
 @pytest.mark.parametrize(
@@ -159,6 +159,7 @@ NONSENSE = {
     "tags": '{"a": 1}',
     "source": "\0",
     "correlation_id": "",
+    "progress": '{"done": 1, "at": "2030-01-01T00:00:00"}',
 }
 
 
@@ -182,7 +183,7 @@ def test_nonsense_in_one_row_breaks_no_batch(
 
     assert {info.id for info in infos} == {odd, good}
     [info] = [info for info in infos if info.id == odd]
-    assert (info.tags, info.metadata) == ({}, {})
+    assert (info.tags, info.metadata, info.progress) == ({}, {}, None)
     assert info.error is not None
     assert (info.error.message, info.error.kind) == ("oops", ErrorKind.ERROR)
     assert attempts[odd].policy == DEFAULT_POLICY

@@ -284,6 +284,25 @@ def test_a_list_walks_one_index_newest_first(
     assert {line.partition("USING INDEX ")[2] for line in searches(plan)} == expected
 
 
+def test_a_tree_is_found_by_two_indexes(connection: Connection) -> None:
+    found = plans(connection, lambda: reader.tree(connection, WORKER, 100))
+
+    assert [{line.partition("USING INDEX ")[2] for line in searches(plan)} for plan in found] == [
+        {"sqlite_autoindex_1 (id=?)"},
+        {"sqlite_autoindex_1 (id=?)", "tree (root_id=?)", ""},
+        {"sqlite_autoindex_1 (id=?)"},
+    ]
+
+
+def test_what_is_below_is_found_by_its_parent(connection: Connection) -> None:
+    values = {"tops": [WORKER, new_id()]}
+
+    [plan] = plans(connection, lambda: connection.execute(statements.descendants(), values).all())
+
+    assert searches(plan) >= {"SEARCH child USING INDEX children (parent_id=?)"}
+    assert not any(line.startswith("SCAN taskq_activities") for line in plan)
+
+
 def _names(filter: Filter) -> list[str]:
     default = Filter()
     return [

@@ -21,6 +21,7 @@ from taskq import (
     DeadLetter,
     OnDuplicate,
     Priority,
+    Progress,
     RetryPolicy,
     SyncTask,
     TaskQ,
@@ -109,6 +110,10 @@ async def main() -> None:
     assert_type(await charge.aschedule(1, 2.0), ActivityFuture[bytes])
     assert_type(await taskq.aenqueue([charge.build(1.0)]), list[ActivityFuture[bytes]])
     assert_type(await future.acancel(), bool)
+    assert_type(await future.acancel(tree=True), bool)
+    assert_type((await future.ainfo()).progress, Progress | None)
+    current().progress(1)
+    current().progress(1.5, 3, note="half way")
     async with taskq.worker(concurrency=2, queues=["a"], types="*") as worker:
         assert_type(worker.id, UUID)
         async for error in worker.errors:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
-from taskq import ActivityFuture, AsyncTask, Priority, TaskQ
+from taskq import ActivityFuture, AsyncTask, Priority, TaskQ, current
 
 taskq = TaskQ("memory://")
 
@@ -38,6 +38,8 @@ future: ActivityFuture[int] = send_email.delay("a")  # wrong
 number: int = resize.delay(1, 2).result()  # wrong
 task: AsyncTask[[int], str] = send_email  # wrong
 TaskQ("memory://", leese=3)  # wrong
+current().progress("half")  # wrong
+send_email.delay("a").cancel(True)  # wrong
 taskq.worker(concurency=3)  # wrong
 
 

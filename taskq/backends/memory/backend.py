@@ -9,11 +9,22 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from taskq.backends import Capabilities, ClaimRequest, Heartbeat, Hint, Promotion, Renewal, Topic
+from taskq.backends import (
+    Cancellation,
+    Capabilities,
+    ClaimRequest,
+    Heartbeat,
+    Hint,
+    ProgressReport,
+    Promotion,
+    Renewal,
+    Topic,
+)
 from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
+from taskq.backends.memory.cancelling import cancel, cancel_below
 from taskq.backends.memory.reader import MemoryReader
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
@@ -25,6 +36,7 @@ from taskq.lifecycle import (
     Note,
     Settlement,
     Transition,
+    Verdict,
     cancelled_error,
 )
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
@@ -94,6 +106,10 @@ class MemoryBackend(MemoryReader):
             now = self._clock.now()
             staged = [stage(transition, now) for transition in transitions]
             settlements = [settle(self._tables, each, now, changes) for each in staged]
+            hooks = {hook.id for each in transitions for hook in each.hooks}
+            for each in settlements:
+                if each.verdict is Verdict.APPLIED and self._tables.rows[each.id].cancel_tree:
+                    cancel_below(self._tables, each.id, now, changes, spared=hooks)
         self._tell(changes)
         return settlements
 
@@ -114,6 +130,8 @@ class MemoryBackend(MemoryReader):
                     self._tables.move(row, Status.PENDING, now)
                 row.worker = None
                 changes.moved(row.id, row.status)
+                if row.cancel_tree:
+                    cancel_below(self._tables, row.id, now, changes)
         self._tell(changes)
 
     async def held(self, worker: UUID) -> list[Lease]:
@@ -177,28 +195,34 @@ class MemoryBackend(MemoryReader):
         self._tell(changes)
         return Promotion(moved=moved, next_due=next_due)
 
-    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
+    async def cancel(
+        self, ids: Sequence[UUID], *, tree: bool = False
+    ) -> Mapping[UUID, Cancellation]:
         """See ``Backend.cancel``."""
         changes = Changes()
-        before: dict[UUID, Status] = {}
         with self._lock:
             now = self._clock.now()
-            for id in dict.fromkeys(ids):
-                row = self._tables.rows.get(id)
-                if row is None:
-                    continue
-                before[id] = row.status
-                if row.status is Status.PROCESSING:
-                    if row.cancel_requested_at is None:
-                        row.cancel_requested_at = now
-                        row.note(Note.CANCEL_REQUESTED, now, {}, row.number)
-                    changes.cancel.add(id)
-                elif not row.status.terminal:
-                    row.error = cancelled_error(row.number)
-                    self._tables.move(row, Status.CANCELLED, now)
-                    changes.moved(row.id, row.status)
+            rows = [
+                row for row in map(self._tables.rows.get, dict.fromkeys(ids)) if row is not None
+            ]
+            before = {row.id: (row.status, self._live_below(row.id) if tree else 0) for row in rows}
+            for row in rows:
+                cancel(self._tables, row, now, changes, tree=tree)
+                if tree:
+                    cancel_below(self._tables, row.id, now, changes)
         self._tell(changes)
-        return before
+        return {id: Cancellation(*met) for id, met in before.items()}
+
+    def _live_below(self, id: UUID) -> int:
+        return sum(not row.status.terminal for row in self._tables.below(id))
+
+    async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:
+        """See ``Backend.report_progress``."""
+        with self._lock:
+            for report in reports:
+                row = self._tables.rows.get(report.lease.id)
+                if row is not None and holds(row, worker, report.lease.claim):
+                    row.progress = report.progress
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         """See ``Backend.outcomes``."""
@@ -238,7 +262,8 @@ class MemoryBackend(MemoryReader):
                 )
                 row.note(Note.RETRIED, now, detail, None)
                 row.retry_count = row.crash_count = 0
-                row.result = row.error = None
+                row.result = row.error = row.progress = None
+                row.cancel_tree = False
                 row.isolate = isolated(row.activity.max_crashes)
                 row.ready_at = now
                 self._tables.move(row, Status.PENDING, now)

@@ -23,9 +23,11 @@ from taskq.snapshot import (
     Page,
     Stats,
     TimelineEntry,
+    Tree,
     UnservedType,
     WorkerInfo,
 )
+from taskq.tree import grown
 
 _WAITING = frozenset({Status.PENDING, Status.SCHEDULED, Status.RETRYING})
 
@@ -71,6 +73,18 @@ class MemoryReader:
         with self._lock:
             row = self._tables.rows.get(id)
             return [] if row is None else entries(row.info(), row.events)
+
+    async def tree(self, id: UUID, *, limit: int = 1000) -> Tree:
+        """See ``Inspector.tree``."""
+        with self._lock:
+            row = self._tables.rows.get(id)
+            root = id if row is None else row.activity.root_id
+            rows = [each for each in self._rows() if each.activity.root_id == root]
+            oldest = heapq.nsmallest(limit, rows, key=lambda each: each.id)
+            infos = {each.id: each.info() for each in oldest}
+            if row is not None:
+                infos.setdefault(id, row.info())
+        return grown(root, infos.values(), cut=len(rows) > limit)
 
     async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
         """See ``Inspector.workers``."""

@@ -13,6 +13,7 @@ from taskq.backends.arrival import first_status, isolated, ready_at
 from taskq.backends.timeline import EventRow
 from taskq.lifecycle import Note
 from taskq.model import Activity, Attempt, Ended, ErrorInfo, Lease, Status
+from taskq.progress import Progress
 from taskq.snapshot import ActivityInfo
 
 V = TypeVar("V")
@@ -32,10 +33,12 @@ class Row(Struct, kw_only=True):
     worker: UUID | None = None
     lease_until: datetime | None = None
     cancel_requested_at: datetime | None = None
+    cancel_tree: bool = False
     started_at: datetime | None = None
     finished_at: datetime | None = None
     result: str | None = None
     error: ErrorInfo | None = None
+    progress: Progress | None = None
     events: list[EventRow] = field(default_factory=list[EventRow])
 
     @property
@@ -132,6 +135,7 @@ class Row(Struct, kw_only=True):
             source=call.source,
             correlation_id=call.correlation_id,
             user_id=call.user_id,
+            progress=self.progress,
             tags=self.tags,
             metadata=_object(call.metadata, dict[str, object]),
         )

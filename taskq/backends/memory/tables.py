@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -41,11 +41,14 @@ class Tables:
         self.rollup: dict[tuple[datetime, str, str, str], Bucket] = {}
         self.ready = ReadyLines(self.rows)
         self.due = DueLine(self.rows)
+        self.children: dict[UUID, list[UUID]] = {}
         self.processing: dict[UUID, Row] = {}
 
     def insert(self, row: Row) -> None:
         """Store a new row."""
         self.rows[row.id] = row
+        if row.activity.parent_id is not None:
+            self.children.setdefault(row.activity.parent_id, []).append(row.id)
         self._index(row)
 
     def move(self, row: Row, status: Status, now: datetime) -> None:
@@ -65,6 +68,15 @@ class Tables:
     def holding(self, worker: UUID) -> Iterable[Row]:
         """The rows that are processing in this worker's name."""
         return [row for row in self.processing.values() if row.worker == worker]
+
+    def below(self, top: UUID) -> Iterator[Row]:
+        """The rows below an activity, that one left out, parents before their children."""
+        waiting, seen = [top], {top}
+        while waiting:
+            fresh = [id for id in self.children.get(waiting.pop(), ()) if id not in seen]
+            seen.update(fresh)
+            waiting += fresh
+            yield from (self.rows[id] for id in fresh)
 
     def report(self, worker: WorkerInfo, number: int, buckets: Iterable[Bucket]) -> None:
         """Write a worker's row; add its counts unless those of this heartbeat were added before."""

@@ -20,7 +20,7 @@ _activity = activities.c
 
 @cache
 def on_postgres(typed: bool) -> Executable:
-    """Give up to ``limit`` children in ``place``, a queue, to ``holder``; ``typed``: of ``types``."""
+    """Give up to ``limit`` children in ``place``, a queue, to ``holder``; typed: of ``types``."""
     of_type = _activity.type == any_(bindparam("types", type_=ARRAY(Text())))
     found = _deepest().where(of_type) if typed else _deepest()
     return claimed(found.with_for_update(skip_locked=True))

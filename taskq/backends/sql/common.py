@@ -10,9 +10,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from taskq.backends import Cancellation
 from taskq.backends.changes import Changes
 from taskq.backends.presence import ALIVE_WITHIN
-from taskq.backends.sql import reader, writer
+from taskq.backends.sql import cancelling, reader, writer
 from taskq.backends.sql.chunks import CHUNK
 from taskq.model import Lease, Status
 from taskq.snapshot import (
@@ -23,6 +24,7 @@ from taskq.snapshot import (
     Page,
     Stats,
     TimelineEntry,
+    Tree,
     UnservedType,
     WorkerInfo,
 )
@@ -47,9 +49,13 @@ class CommonStore(ABC):
 
     # -- Backend --
 
-    async def cancel(self, ids: Sequence[UUID]) -> Mapping[UUID, Status]:
+    async def cancel(
+        self, ids: Sequence[UUID], *, tree: bool = False
+    ) -> Mapping[UUID, Cancellation]:
         """See ``Backend.cancel``."""
-        return await self._write(lambda connection, now: writer.cancel(connection, now, ids))
+        return await self._write(
+            lambda connection, now: cancelling.cancel(connection, now, ids, tree=tree)
+        )
 
     async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:
         """See ``Backend.hand_back``."""
@@ -82,6 +88,10 @@ class CommonStore(ABC):
     async def timeline(self, id: UUID) -> list[TimelineEntry]:
         """See ``Inspector.timeline``."""
         return await self._read(lambda connection, _: reader.timeline(connection, id))
+
+    async def tree(self, id: UUID, *, limit: int = 1000) -> Tree:
+        """See ``Inspector.tree``."""
+        return await self._read(lambda connection, _: reader.tree(connection, id, limit))
 
     async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
         """See ``Inspector.workers``."""

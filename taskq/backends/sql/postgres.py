@@ -20,6 +20,7 @@ from taskq.backends import (
     Enlisted,
     Heartbeat,
     Hint,
+    ProgressReport,
     Promotion,
     Renewal,
     Topic,
@@ -35,6 +36,7 @@ from taskq.backends.sql import (
 )
 from taskq.backends.sql.address import address_of
 from taskq.backends.sql.caller import connection_of, on_connection
+from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.channels import TOKEN, Message
 from taskq.backends.sql.common import CommonStore
 from taskq.backends.sql.connections import Connections, Slow
@@ -161,14 +163,25 @@ class PostgresBackend(CommonStore):
         """See ``Backend.settle``."""
         if not transitions:
             return []
+        with self._mapped():
+            ending = await postgres_writer.trees_ending(self._engine, transitions)
+        hooks = {hook.id for each in transitions for hook in each.hooks}
+        await self._cancel_below(ending, spared=hooks)
         expected = postgres_writer.expected(transitions)
-        settlements = await self._carrying(
+        settlements, ended = await self._carrying(
             expected, lambda hints: postgres_writer.settle(self._engine, transitions, hints)
         )
+        await self._cancel_below(ended, spared=hooks)
         changes = postgres_writer.applied(transitions, settlements)
         self._hints.post(Changes(done=changes.done - expected.done))
         self._hints.tell(changes)
         return settlements
+
+    async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:
+        """See ``Backend.report_progress``."""
+        if reports:
+            with self._mapped():
+                await postgres_writer.report_progress(self._engine, worker, reports)
 
     async def held(self, worker: UUID) -> list[Lease]:
         """See ``Backend.held``."""
@@ -286,6 +299,17 @@ class PostgresBackend(CommonStore):
         self._hints.post(changes)
         self._hints.tell(changes)
         return answer
+
+    async def _cancel_below(self, tops: Collection[UUID], *, spared: Collection[UUID]) -> None:
+        """Cancel what is below these, in a transaction of its own."""
+
+        def run(connection: Connection, now: datetime) -> tuple[None, Changes]:
+            changes = Changes()
+            cancel_below(connection, now, sorted(tops), changes, spared=spared)
+            return None, changes
+
+        if tops:
+            await self._write(run)
 
     async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
         with self._mapped():

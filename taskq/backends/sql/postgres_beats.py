@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
+    ARRAY,
     CTE,
     BigInteger,
     Boolean,
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Executable,
     Text,
     Uuid,
+    any_,
     bindparam,
     case,
     column,
@@ -103,6 +105,34 @@ def _put_worker() -> Insert:
     return statement.on_conflict_do_update(
         index_elements=["id"], set_=changes, where=workers.c.beat < statement.excluded.beat
     )
+
+
+@cache
+def report_progress() -> Executable:
+    """Keep ``progress`` of the leases given by ``id`` and ``claim`` that ``worker`` still holds.
+
+    Nobody waits for the disk: a report may be lost.
+    """
+    given = spread("given", {"id": Uuid(), "claim": BigInteger(), "progress": Text()})
+    mine = _activity.worker == bindparam("worker")
+    held = (
+        select(_activity.id, given.c.progress)
+        .join_from(given, activities, _activity.id == given.c.id)
+        .where(_processing, mine, _activity.claim == given.c.claim)
+        .order_by(given.c.id)
+        .with_for_update(of=activities)
+        .cte("held")
+    )
+    kept = update(activities).where(_activity.id == held.c.id).values(progress=held.c.progress)
+    written = kept.returning(_activity.id).cte("written")
+    return select(func.count()).select_from(written).where(lasting("off"))
+
+
+@cache
+def trees_to_cancel() -> Executable:
+    """Of ``ids``, those whose whole trees are to be cancelled."""
+    ids = bindparam("ids", type_=ARRAY(Uuid()))
+    return select(_activity.id).where(_activity.id == any_(ids), _activity.cancel_tree)
 
 
 @cache

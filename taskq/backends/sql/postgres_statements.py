@@ -379,11 +379,9 @@ def any_candidate(shape: ClaimShape) -> Executable:
 
 @cache
 def settle() -> Executable:
-    """Apply transitions, the columns of ``OUTCOME``; each id once.
-
-    Answers for each row that is there: id, whether it was applied, status, worker and claim
-    before, whether it was cancelled instead.
-    """
+    """Apply transitions, the columns of ``OUTCOME``; each id once. Answers for each row that is
+    there: id, whether it was applied, status, worker and claim before, whether it was cancelled
+    instead, whether its whole tree is to be."""
     given = spread("given", OUTCOME)
     ended = or_(given.c.only_if_expired.is_(False), _activity.lease_until < NOW)
     holds = _processing & (_activity.worker == given.c.worker) & (_activity.claim == given.c.claim)
@@ -394,6 +392,7 @@ def settle() -> Executable:
             (given.c.cancelled.is_not(None) & _activity.cancel_requested_at.is_not(None)).label(
                 "instead"
             ),
+            _activity.cancel_tree,
             _activity.status.label("status_before"),
             _activity.worker.label("worker_before"),
             _activity.claim.label("claim_before"),
@@ -404,8 +403,9 @@ def settle() -> Executable:
         .cte("held")
     )
     before = (held.c.status_before, held.c.worker_before, held.c.claim_before)
-    answer = select(held.c.id, held.c.applies, *before, held.c.instead).where(lasting(), telling())
-    return answer.add_cte(_settled(held).cte("settled"), _noted(held).cte("noted"))
+    known = (held.c.id, held.c.applies, *before, held.c.instead, held.c.cancel_tree)
+    written = (_settled(held).cte("settled"), _noted(held).cte("noted"))
+    return select(*known).where(lasting(), telling()).add_cte(*written)
 
 
 def _settled(held: CTE) -> Any:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Executable
 
-from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
+from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
 from taskq.backends.changes import Changes
 from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.backends.sql import children, driver, postgres_beats, postgres_submission, rows
@@ -39,7 +39,7 @@ from taskq.backends.sql.statements import (
 from taskq.backends.timeline import transition_detail
 from taskq.errors import Unstorable
 from taskq.lifecycle import Settlement, Transition, Verdict, cancelled_error
-from taskq.model import Activity, Attempt, Receipt, Status
+from taskq.model import TERMINAL, Activity, Attempt, Receipt, Status
 from taskq.snapshot import Bucket
 
 T = TypeVar("T")
@@ -217,28 +217,54 @@ def _claimer(request: ClaimRequest) -> dict[str, object]:
 
 async def settle(
     connections: Connections, transitions: Sequence[Transition], hints: Sequence[Message]
-) -> list[Settlement]:
-    """See ``Backend.settle``."""
+) -> tuple[list[Settlement], set[UUID]]:
+    """See ``Backend.settle``; and of what has ended, whose trees are to follow it now."""
     rounds = _rounds(transitions)
     if len(rounds) == 1 and not any(each.hooks for each in transitions):
         values = {**_outcomes(transitions), **told(hints)}
-        return _settlements(transitions, await connections.fetch(statements.settle(), values))
+        found = await connections.fetch(statements.settle(), values)
+        return _settlements(transitions, found), _trees(found)
 
-    async def run(session: Session) -> list[Settlement]:
+    async def run(session: Session) -> tuple[list[Settlement], set[UUID]]:
         answers: dict[int, Settlement] = {}
+        trees: set[UUID] = set()
         left = hints
         for places in rounds:
             batch = [transitions[place] for place in places]
             found = await session.fetch(statements.settle(), {**_outcomes(batch), **told(left)})
             left = ()
             settlements = _settlements(batch, found)
+            trees |= _trees(found)
             answers |= zip(places, settlements, strict=True)
             applied = {each.id for each in settlements if each.verdict is Verdict.APPLIED}
             hooks = [hook for each in batch if each.id in applied for hook in each.hooks]
             await _take(session, postgres_submission.insert(hooks))
-        return [answers[place] for place in range(len(transitions))]
+        return [answers[place] for place in range(len(transitions))], trees
 
     return await connections.transact(run)
+
+
+async def trees_ending(connections: Connections, transitions: Sequence[Transition]) -> set[UUID]:
+    """Of what these may end as cancelled, whose trees are to be cancelled first."""
+    cancelled = [
+        each.id for each in transitions if each.status is Status.CANCELLED or each.only_if_expired
+    ]
+    if not cancelled:
+        return set()
+    found = await connections.fetch(postgres_beats.trees_to_cancel(), {"ids": cancelled})
+    return {row[0] for row in found}
+
+
+def _trees(found: Records) -> set[UUID]:
+    """Of the rows that ``settle`` answers, those that have ended and that their trees follow.
+
+    Also one that an earlier call has settled: its reply, or what was to follow, may be lost.
+    """
+    return {
+        row["id"]
+        for row in found
+        if row["cancel_tree"] and (row["applies"] or row["status_before"] in TERMINAL)
+    }
 
 
 def expected(transitions: Sequence[Transition]) -> Changes:
@@ -318,7 +344,7 @@ def _settlements(transitions: Sequence[Transition], found: Records) -> list[Sett
 def _settlement(transition: Transition, row: Record | None) -> Settlement:
     if row is None:
         return Settlement(transition.id, Verdict.LOST, None)
-    _, applies, before, worker, claim, instead = row
+    _, applies, before, worker, claim, instead, _ = row
     if applies:
         status = Status.CANCELLED if instead else transition.status
         return Settlement(transition.id, Verdict.APPLIED, status)
@@ -347,6 +373,21 @@ async def heartbeat(connections: Connections, beat: Heartbeat) -> tuple[Renewal,
     found = await connections.fetch(postgres_beats.heartbeat(), values, timeout=_patience(beat))
     held = [row for row in found if row[0] is not None]
     return _renewal(beat, held), len(held) < len(found)
+
+
+async def report_progress(
+    connections: Connections, worker: UUID, reports: Sequence[ProgressReport]
+) -> None:
+    """See ``Backend.report_progress``."""
+    latest = {each.lease: each.progress for each in reports}
+    leases = sorted(latest, key=lambda lease: lease.id)
+    values = {
+        "id": [lease.id for lease in leases],
+        "claim": [lease.claim for lease in leases],
+        "progress": [rows.progress_text(latest[lease]) for lease in leases],
+        "worker": worker,
+    }
+    await connections.fetch(postgres_beats.report_progress(), values)
 
 
 async def renew(connections: Connections, beat: Heartbeat) -> Renewal:

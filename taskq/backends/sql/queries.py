@@ -69,6 +69,30 @@ def timeline() -> Executable:
 
 
 @cache
+def root_of() -> Executable:
+    """The root of the activity ``id``: itself, or of its tree."""
+    root = func.coalesce(_activity.root_id, _activity.id)
+    return select(root).where(_activity.id == bindparam("id"))
+
+
+@cache
+def of_tree() -> Executable:
+    """The ids of the ``limit`` oldest activities whose root is ``root``.
+
+    That one, and the rest from the index that trees have. Each part is limited by itself, so that
+    it is read no further.
+    """
+    below = (_activity.parent_id.is_not(None), _activity.root_id == bindparam("root"))
+    top = select(_activity.id).where(_activity.id == bindparam("root"))
+    rest = select(_activity.id).where(*below, _activity.id != bindparam("root"))
+    terms = (
+        each.order_by(_activity.id).limit(bindparam("limit")).subquery() for each in (top, rest)
+    )
+    both = union_all(*(select(each.c.id) for each in terms))
+    return both.order_by("id").limit(bindparam("limit"))
+
+
+@cache
 def live_workers() -> Executable:
     """Workers seen at ``since`` or later, newest first."""
     return (

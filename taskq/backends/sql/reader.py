@@ -21,9 +21,11 @@ from taskq.snapshot import (
     Page,
     Stats,
     TimelineEntry,
+    Tree,
     UnservedType,
     WorkerInfo,
 )
+from taskq.tree import grown
 
 WAITING_CAP = 100_000
 """How far waiting activities of one queue and type are counted."""
@@ -59,6 +61,15 @@ def timeline(connection: Connection, id: UUID) -> list[TimelineEntry]:
         return []
     found = connection.execute(queries.timeline(), {"activity": id})
     return entries(info, [event for event in map(rows.event, found) if event is not None])
+
+
+def tree(connection: Connection, id: UUID, limit: int) -> Tree:
+    """See ``Inspector.tree``."""
+    root: UUID = connection.execute(queries.root_of(), {"id": id}).scalar() or id
+    values = {"root": root, "limit": limit + 1}
+    found = connection.scalars(queries.of_tree(), values).all()
+    infos = get(connection, [*found[:limit], id])
+    return grown(root, infos.values(), cut=len(found) > limit)
 
 
 def live_workers(connection: Connection, now: datetime, alive_within: float) -> list[WorkerInfo]:

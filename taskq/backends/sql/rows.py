@@ -28,6 +28,7 @@ from taskq.model import (
     Priority,
     Status,
 )
+from taskq.progress import Progress
 from taskq.snapshot import ActivityInfo, Bucket, WorkerInfo
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ _PRIORITIES = {priority.value: priority for priority in Priority}
 
 _policy = msgspec.json.Decoder(Policy)
 _error = msgspec.json.Decoder(ErrorInfo)
+_progress = msgspec.json.Decoder(Progress)
 _names = msgspec.json.Decoder(tuple[str, ...])
 _counts = msgspec.json.Decoder(tuple[int, ...])
 _object = msgspec.json.Decoder(Mapping[str, object])
@@ -119,6 +121,7 @@ def info(row: Record) -> ActivityInfo | None:
     if fields["id"] is None or fields["status"] is None:
         return None
     fields["error"] = error_of(fields["error"], error_kind)
+    fields["progress"] = _decoded(_progress, fields["progress"])
     fields["tags"] = _decoded(_tags, fields["tags"]) or {}
     fields["metadata"] = _decoded(_object, fields["metadata"]) or {}
     return ActivityInfo(**_shared(fields))
@@ -169,6 +172,11 @@ def error_of(text: str | None, kind: str | None = None) -> ErrorInfo | None:
 def error_text(error: ErrorInfo | None) -> str | None:
     """A failure as it is stored."""
     return None if error is None else msgspec.json.encode(error).decode()
+
+
+def progress_text(progress: Progress) -> str:
+    """Progress as it is stored."""
+    return msgspec.json.encode(progress).decode()
 
 
 def event_values(

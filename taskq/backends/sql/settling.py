@@ -8,11 +8,20 @@ from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
+from sqlalchemy import Connection
 
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, verdict
 from taskq.backends.instants import later
-from taskq.backends.sql.rows import Record, activity_values, error_text, event_values
+from taskq.backends.sql import statements
+from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.rows import (
+    Record,
+    activity_values,
+    error_text,
+    event_values,
+    status_of,
+)
 from taskq.backends.storable import check_storable
 from taskq.backends.timeline import transition_detail
 from taskq.lifecycle import Note, Settlement, Transition, Verdict, cancelled_error
@@ -32,6 +41,7 @@ class Holding(Struct, frozen=True):
     retry_count: int
     crash_count: int
     isolate: bool
+    cancel_tree: bool
 
     @classmethod
     def of(cls, row: Record) -> Holding:
@@ -46,7 +56,10 @@ class Holding(Struct, frozen=True):
 
 
 class Settling:
-    """Collects what to write at ``now``, and ``changes``; ``rows`` are the rows meant, by id."""
+    """Collects what to write at ``now``, and ``changes``; ``rows`` are the rows meant, by id.
+
+    ``trees``: what ends here whose trees are to be cancelled, see ``Backend.settle``.
+    """
 
     def __init__(self, now: datetime, rows: Mapping[UUID, Holding]) -> None:
         self._now = now
@@ -55,6 +68,7 @@ class Settling:
         self.updates: list[dict[str, object]] = []
         self.events: list[dict[str, object]] = []
         self.hooks: list[dict[str, object]] = []
+        self.trees: list[UUID] = []
 
     def settle(self, transition: Transition) -> Settlement:
         """Apply one transition, after those before it, where its lease still holds."""
@@ -110,6 +124,8 @@ class Settling:
         error: ErrorInfo | None = None,
     ) -> None:
         self._rows[after.id] = after
+        if before.cancel_tree:
+            self.trees.append(before.id)
         self.changes.moved(after.id, after.status)
         check_storable(after.id, result)
         self.updates.append(
@@ -146,3 +162,9 @@ class Settling:
 def ids_of(things: Sequence[Transition] | Sequence[Lease]) -> list[UUID]:
     """Their ids, each once, sorted."""
     return sorted({thing.id for thing in things})
+
+
+def holdings(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Holding]:
+    """The rows of these ids, in this order, kept still until the transaction ends."""
+    found = chunked(connection, statements.holdings(), "ids", ids)
+    return {row.id: Holding.of(row) for row in found if status_of(row.status) is not None}

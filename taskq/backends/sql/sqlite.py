@@ -19,6 +19,7 @@ from taskq.backends import (
     Enlisted,
     Heartbeat,
     Hint,
+    ProgressReport,
     Promotion,
     Renewal,
     Topic,
@@ -128,6 +129,13 @@ class SQLiteBackend(CommonStore):
         return await self._write(
             lambda connection, now: writer.settle(connection, now, transitions)
         )
+
+    async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:
+        """See ``Backend.report_progress``."""
+        if reports:
+            await self._write(
+                lambda connection, _: writer.report_progress(connection, worker, reports)
+            )
 
     async def held(self, worker: UUID) -> list[Lease]:
         """See ``Backend.held``. Comes after every claim that was asked for before."""

@@ -25,10 +25,12 @@ from sqlalchemy import (
     case,
     delete,
     desc,
+    false,
     func,
     literal_column,
     or_,
     select,
+    true,
     union_all,
     update,
 )
@@ -241,6 +243,7 @@ def holdings() -> Executable:
         _activity.retry_count,
         _activity.crash_count,
         _activity.isolate,
+        _activity.cancel_tree,
     ).where(_activity.id.in_(bindparam("ids", expanding=True)))
     return found.order_by(_activity.id).with_for_update()
 
@@ -400,6 +403,46 @@ def request_cancel() -> Update:
 
 
 @cache
+def request_cancel_of_tree() -> Update:
+    """Mark ``of_id``, which is processing and flagged: what it makes is to follow it."""
+    return (
+        update(activities)
+        .where(_activity.id == bindparam("of_id"), _processing)
+        .values(cancel_tree=true())
+    )
+
+
+@cache
+def descendants() -> Executable:
+    """What is below ``tops``, and these: each with the one of them that it belongs to.
+
+    Found by parent_id, level by level; the same one twice only below several of them.
+    """
+    row = (_activity.id.label("top"), _activity.id, _activity.parent_id, _activity.status)
+    tops = select(*row).where(_activity.id.in_(bindparam("tops", expanding=True)))
+    found = tops.cte("found", recursive=True)
+    child = activities.alias("child").c
+    children = select(found.c.top, child.id, child.parent_id, child.status)
+    below = children.where(child.parent_id == found.c.id, child.parent_id.is_not(None))
+    return select(found.union(below))
+
+
+@cache
+def report_progress() -> Update:
+    """Keep ``new_progress``, where (``of_id``, ``of_worker``, ``of_claim``) still holds."""
+    return (
+        update(activities)
+        .where(
+            _activity.id == bindparam("of_id"),
+            _activity.worker == bindparam("of_worker"),
+            _activity.claim == bindparam("of_claim"),
+            _processing,
+        )
+        .values(progress=bindparam("new_progress"))
+    )
+
+
+@cache
 def ended() -> Executable:
     """How those of ``ids`` ended, and what an operator's retry records and needs; kept still."""
     found = select(
@@ -428,6 +471,8 @@ def retry() -> Update:
             error=None,
             error_kind=None,
             fingerprint=None,
+            progress=None,
+            cancel_tree=false(),
             finished_at=None,
         )
     )

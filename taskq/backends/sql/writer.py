@@ -11,15 +11,16 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
+from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
 from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
 from taskq.backends.instants import later
 from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.backends.sql import children, rows, statements
+from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
-from taskq.backends.sql.settling import Holding, Settling, ids_of
+from taskq.backends.sql.settling import Settling, holdings, ids_of
 from taskq.backends.sql.statements import MERGED, Place
 from taskq.backends.sql.submission import KeyHolder, Submission
 from taskq.backends.timeline import retry_detail
@@ -29,7 +30,6 @@ from taskq.lifecycle import (
     Note,
     Settlement,
     Transition,
-    cancelled_error,
 )
 from taskq.model import Activity, Attempt, Lease, Receipt, Status
 from taskq.snapshot import Bucket
@@ -132,9 +132,9 @@ def settle(
     connection: Connection, now: datetime, transitions: Sequence[Transition]
 ) -> tuple[list[Settlement], Changes]:
     """See ``Backend.settle``."""
-    settling = Settling(now, _holdings(connection, ids_of(transitions)))
+    settling = Settling(now, holdings(connection, ids_of(transitions)))
     settlements = [settling.settle(transition) for transition in transitions]
-    _write(connection, settling)
+    _write(connection, now, settling)
     return settlements, settling.changes
 
 
@@ -142,10 +142,10 @@ def hand_back(
     connection: Connection, now: datetime, worker: UUID, leases: Sequence[Lease]
 ) -> tuple[None, Changes]:
     """See ``Backend.hand_back``."""
-    settling = Settling(now, _holdings(connection, ids_of(leases)))
+    settling = Settling(now, holdings(connection, ids_of(leases)))
     for lease in leases:
         settling.hand_back(worker, lease)
-    _write(connection, settling)
+    _write(connection, now, settling)
     return None, settling.changes
 
 
@@ -211,25 +211,21 @@ def promote(connection: Connection, now: datetime, limit: int) -> tuple[Promotio
     return promotion, Changes(ready=moved > 0)
 
 
-def cancel(
-    connection: Connection, now: datetime, ids: Sequence[UUID]
-) -> tuple[Mapping[UUID, Status], Changes]:
-    """See ``Backend.cancel``."""
-    found = _holdings(connection, sorted(set(ids)))
-    done = [row for row in found.values() if _may_end(row.status)]
-    flagged = [row for row in found.values() if row.status is Status.PROCESSING]
-    fresh = [row for row in flagged if row.cancel_requested_at is None]
-    if done:
-        connection.execute(statements.cancel(), [_cancelled(row, now) for row in done])
-    if fresh:
-        connection.execute(
-            statements.request_cancel(), [{"of_id": row.id, "now": now} for row in fresh]
-        )
-        connection.execute(
-            statements.insert_events(), [_note(row, Note.CANCEL_REQUESTED, now) for row in fresh]
-        )
-    changes = Changes(done={row.id for row in done}, cancel={row.id for row in flagged})
-    return {id: row.status for id, row in found.items()}, changes
+def report_progress(
+    connection: Connection, worker: UUID, reports: Sequence[ProgressReport]
+) -> tuple[None, Changes]:
+    """See ``Backend.report_progress``."""
+    values = [
+        {
+            "of_id": each.lease.id,
+            "of_worker": worker,
+            "of_claim": each.lease.claim,
+            "new_progress": rows.progress_text(each.progress),
+        }
+        for each in reports
+    ]
+    connection.execute(statements.report_progress(), values)
+    return None, Changes()
 
 
 def retry(
@@ -272,12 +268,7 @@ def _holders(
     }
 
 
-def _holdings(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Holding]:
-    found = chunked(connection, statements.holdings(), "ids", ids)
-    return {row.id: Holding.of(row) for row in found if rows.status_of(row.status) is not None}
-
-
-def _write(connection: Connection, settling: Settling) -> None:
+def _write(connection: Connection, now: datetime, settling: Settling) -> None:
     if settling.updates:
         written = connection.execute(statements.settle(), settling.updates).rowcount
         counted = connection.dialect.supports_sane_multi_rowcount
@@ -285,6 +276,8 @@ def _write(connection: Connection, settling: Settling) -> None:
             raise BackendError("a lease changed while its row was locked; nothing was settled")
     if settling.events:
         connection.execute(statements.insert_events(), settling.events)
+    if settling.trees:
+        cancel_below(connection, now, settling.trees, settling.changes)
     _insert(connection, settling.hooks)
 
 
@@ -301,27 +294,6 @@ def _report(connection: Connection, now: datetime, beat: Heartbeat) -> None:
 def _count(connection: Connection, bucket: Bucket) -> None:
     before = connection.execute(statements.bucket(), rows.bucket_key(bucket)).first()
     connection.execute(statements.put_bucket(), rows.bucket_values(bucket, before))
-
-
-def _may_end(status: Status) -> bool:
-    return not status.terminal and status is not Status.PROCESSING
-
-
-def _cancelled(row: Holding, now: datetime) -> dict[str, object]:
-    error = cancelled_error(row.attempt)
-    return {
-        "of_id": row.id,
-        "was": row.status.value,
-        "now": now,
-        "new_error": rows.error_text(error),
-        "new_error_kind": error.kind.value,
-    }
-
-
-def _note(row: Holding, kind: Note, now: datetime) -> dict[str, object]:
-    return rows.event_values(
-        row.id, kind, now, attempt=row.attempt, claim=row.claim, worker=row.worker, detail={}
-    )
 
 
 def _restart(row: Record, now: datetime) -> dict[str, object]:

@@ -25,6 +25,7 @@ from taskq.testing.conformance.keys import KeyTests
 from taskq.testing.conformance.leases import LeaseTests
 from taskq.testing.conformance.operator_retry import OperatorRetryTests
 from taskq.testing.conformance.outcomes import OutcomeTests
+from taskq.testing.conformance.progress import ProgressTests
 from taskq.testing.conformance.promote import PromoteTests
 from taskq.testing.conformance.reading import (
     ReadingTests,
@@ -39,6 +40,7 @@ from taskq.testing.conformance.sharing import OpeningTests, SharingTests
 from taskq.testing.conformance.submit import SubmitTests
 from taskq.testing.conformance.text import TextTests
 from taskq.testing.conformance.transactions import TransactionTests
+from taskq.testing.conformance.trees import TreeCancelTests, TreeReadingTests
 from taskq.testing.conformance.watches import WatchTests
 
 
@@ -54,9 +56,12 @@ class BackendConformance(
     ReapTests,
     PromoteTests,
     CancelTests,
+    TreeCancelTests,
+    ProgressTests,
     OutcomeTests,
     WatchTests,
     ReadingTests,
+    TreeReadingTests,
     StatsTests,
     TimelineTests,
     WorkerTests,

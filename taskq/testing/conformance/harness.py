@@ -12,13 +12,13 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from taskq.backends import ClaimRequest, Hint, Renewal, Store, Topic, Watch
+from taskq.backends import Cancellation, ClaimRequest, Hint, Renewal, Store, Topic, Watch
 from taskq.bridge import Bridge, DirectBridge, ResidentBridge
 from taskq.hooks import with_hooks
 from taskq.identifiers import new_id
 from taskq.lifecycle import Failed, Outcome, Settlement, Succeeded, Transition, decide
 from taskq.model import Activity, Attempt, Lease, Receipt, Status
-from taskq.snapshot import ActivityInfo, WorkerInfo
+from taskq.snapshot import ActivityInfo, Tree, WorkerInfo
 from taskq.testing.clock import ManualClock
 from taskq.testing.conformance.samples import DAY, beat, call, error
 
@@ -122,8 +122,17 @@ class Harness:
         return await self.call(self.backend.heartbeat, beat(of, *leases, number=number))
 
     async def cancel(self, *ids: UUID) -> dict[UUID, Status]:
-        """Request cancels."""
-        return dict(await self.call(self.backend.cancel, ids))
+        """Request cancels; the states before."""
+        met = await self.call(self.backend.cancel, ids)
+        return {id: each.status for id, each in met.items()}
+
+    async def cancel_trees(self, *ids: UUID) -> dict[UUID, Cancellation]:
+        """Request cancels of whole trees."""
+        return dict(await self.call(partial(self.backend.cancel, tree=True), ids))
+
+    async def limited_tree(self, id: UUID, limit: int) -> Tree:
+        """The tree of one activity, of so many nodes."""
+        return await self.call(partial(self.backend.tree, limit=limit), id)
 
     async def retry(
         self, *ids: UUID, actor: str = "ada", reason: str = "fixed"

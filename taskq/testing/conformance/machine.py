@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from taskq.backends import ClaimRequest, Promotion, Renewal, Store
+from taskq.backends import Cancellation, ClaimRequest, ProgressReport, Promotion, Renewal, Store
 from taskq.backends.memory import MemoryBackend
 from taskq.bridge import Bridge
 from taskq.errors import IdempotencyConflict
@@ -54,7 +54,8 @@ from taskq.model import (
     Receipt,
     Status,
 )
-from taskq.snapshot import ActivityInfo, ActivityPage, Filter, Page, TimelineEntry
+from taskq.progress import Progress
+from taskq.snapshot import ActivityInfo, ActivityPage, Filter, Page, TimelineEntry, Tree
 from taskq.testing.clock import ManualClock
 from taskq.testing.conformance.harness import bridge_for
 from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, worker
@@ -161,6 +162,43 @@ class StoreMachine(RuleBasedStateMachine):
         created = [each.id for each, receipt in zip(batch, answer, strict=True) if receipt.created]
         return multiple(*created)
 
+    @rule(target=activities, parent=activities, type=st.sampled_from(TYPES))
+    def make_child(self, parent: UUID, type: str) -> UUID:
+        """Submit a child of an activity in whatever state."""
+        above = self.known[parent]
+        child = call(
+            type,
+            parent_id=parent,
+            root_id=above.root_id,
+            origin_id=above.origin_id,
+            depth=above.depth + 1,
+        )
+
+        async def verb(store: Store) -> list[Receipt]:
+            return await store.submit([child])
+
+        self.ask(verb)
+        return child.id
+
+    @rule(attempt=attempts, done=st.integers(0, 9))
+    def report_progress(self, attempt: Attempt, done: int) -> None:
+        """Report progress, also of what is long lost."""
+        said = ProgressReport(attempt.lease, Progress(done=done, at=self.clock.now()))
+
+        async def verb(store: Store) -> None:
+            await store.report_progress(attempt.worker, [said])
+
+        self.ask(verb)
+
+    @rule(id=activities, limit=st.integers(1, 4))
+    def grow(self, id: UUID, limit: int) -> None:
+        """Look at a whole tree."""
+
+        async def verb(store: Store) -> Tree:
+            return await store.tree(id, limit=limit)
+
+        assert id in {node.info.id for node in self.ask(verb).nodes}
+
     @rule(
         target=attempts,
         holder=st.sampled_from(WORKERS),
@@ -256,12 +294,12 @@ class StoreMachine(RuleBasedStateMachine):
 
         assert self.ask(verb).moved <= limit
 
-    @rule(ids=st.lists(activities, min_size=1, max_size=3))
-    def cancel(self, ids: list[UUID]) -> None:
+    @rule(ids=st.lists(activities, min_size=1, max_size=3), tree=st.booleans())
+    def cancel(self, ids: list[UUID], tree: bool) -> None:
         """Cancel in whatever state."""
 
-        async def verb(store: Store) -> dict[UUID, Status]:
-            return dict(await store.cancel(ids))
+        async def verb(store: Store) -> dict[UUID, Cancellation]:
+            return dict(await store.cancel(ids, tree=tree))
 
         assert set(self.ask(verb)) == set(ids)
 

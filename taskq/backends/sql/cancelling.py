@@ -1,0 +1,134 @@
+"""Cancels inside one transaction: of single activities, and of whole trees.
+
+A tree is walked by parent_id, then what is alive in it is kept still, in the order of ids, and
+ended or flagged. Where other connections write at the same time, an activity may have made children
+after the walk had seen it, and ended before it was kept still: then it is walked again. One that
+still runs is flagged, and what it makes from then on follows when it is settled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from taskq.backends import Cancellation
+from taskq.backends.changes import Changes
+from taskq.backends.sql import rows, statements
+from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.rows import Record
+from taskq.backends.sql.settling import Holding, holdings
+from taskq.lifecycle import Note, cancelled_error
+from taskq.model import Status
+
+
+def cancel(
+    connection: Connection, now: datetime, ids: Sequence[UUID], *, tree: bool
+) -> tuple[Mapping[UUID, Cancellation], Changes]:
+    """See ``Backend.cancel``."""
+    changes = Changes()
+    before = _cancel(connection, now, ids, changes, tree=tree)
+    below = _cancel_below(connection, now, before, changes) if tree else Counter[UUID]()
+    return {id: Cancellation(status, below[id]) for id, status in before.items()}, changes
+
+
+def cancel_below(
+    connection: Connection,
+    now: datetime,
+    tops: Sequence[UUID],
+    changes: Changes,
+    *,
+    spared: Collection[UUID] = (),
+) -> None:
+    """Cancel what is below these, not they themselves and not the ``spared``."""
+    before = dict.fromkeys([*tops, *spared], Status.CANCELLED)
+    _cancel_below(connection, now, before, changes, tops=tops)
+
+
+def _cancel_below(
+    connection: Connection,
+    now: datetime,
+    before: Mapping[UUID, Status],
+    changes: Changes,
+    *,
+    tops: Sequence[UUID] | None = None,
+) -> Counter[UUID]:
+    """How many were alive below each of ``tops``; ``before``: what is not to be touched again."""
+    seen: dict[UUID, Status | None] = dict(before)
+    tops = list(before) if tops is None else tops
+    while True:
+        found = list(chunked(connection, statements.descendants(), "tops", tops))
+        fresh = [row for row in found if row.id not in seen and _is_live(row)]
+        met = _cancel(connection, now, [row.id for row in fresh], changes, tree=True)
+        seen.update((row.id, met.get(row.id)) for row in fresh)
+        if not any(_may_have_made_more(row, seen) for row in fresh):
+            break
+    alive = [row for row in found if row.id != row.top and _is_alive(seen.get(row.id))]
+    return Counter(row.top for row in alive)
+
+
+def _may_have_made_more(row: Record, seen: Mapping[UUID, Status | None]) -> bool:
+    """Whether it ended after the walk, and not below one that runs, whose end will find it."""
+    return not _is_alive(seen[row.id]) and seen.get(row.parent_id) is not Status.PROCESSING
+
+
+def _is_alive(status: Status | None) -> bool:
+    return status is not None and not status.terminal
+
+
+def _is_live(row: Record) -> bool:
+    return _is_alive(rows.status_of(row.status))
+
+
+def _cancel(
+    connection: Connection, now: datetime, ids: Collection[UUID], changes: Changes, *, tree: bool
+) -> dict[UUID, Status]:
+    """End what is not running, flag what is; what they were before."""
+    found = holdings(connection, sorted(set(ids)))
+    done = [row for row in found.values() if _may_end(row.status)]
+    flagged = [row for row in found.values() if row.status is Status.PROCESSING]
+    fresh = [row for row in flagged if row.cancel_requested_at is None]
+    unmarked = [row for row in flagged if tree and not row.cancel_tree]
+    if done:
+        connection.execute(statements.cancel(), [_cancelled(row, now) for row in done])
+    if fresh:
+        connection.execute(
+            statements.request_cancel(), [{"of_id": row.id, "now": now} for row in fresh]
+        )
+        connection.execute(statements.insert_events(), [_requested(row, now) for row in fresh])
+    if unmarked:
+        marks = [{"of_id": row.id} for row in unmarked]
+        connection.execute(statements.request_cancel_of_tree(), marks)
+    changes.done.update(row.id for row in done)
+    changes.cancel.update(row.id for row in flagged)
+    return {id: row.status for id, row in found.items()}
+
+
+def _may_end(status: Status) -> bool:
+    return not status.terminal and status is not Status.PROCESSING
+
+
+def _cancelled(row: Holding, now: datetime) -> dict[str, object]:
+    error = cancelled_error(row.attempt)
+    return {
+        "of_id": row.id,
+        "was": row.status.value,
+        "now": now,
+        "new_error": rows.error_text(error),
+        "new_error_kind": error.kind.value,
+    }
+
+
+def _requested(row: Holding, now: datetime) -> dict[str, object]:
+    return rows.event_values(
+        row.id,
+        Note.CANCEL_REQUESTED,
+        now,
+        attempt=row.attempt,
+        claim=row.claim,
+        worker=row.worker,
+        detail={},
+    )

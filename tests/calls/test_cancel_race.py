@@ -1,0 +1,182 @@
+"""A thousand cancels beside everything else that can happen to an activity (promise:G10)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from uuid import UUID
+
+import anyio
+import pytest
+
+from taskq import ActivityCancelled, ActivityFuture, RetryError, Snooze, TaskQ, current
+from taskq.backends import ClaimRequest
+from taskq.errors import InvalidState
+from taskq.identifiers import new_id
+from taskq.model import ErrorKind, Status
+from taskq.settings import SettingOverrides
+
+COUNT = 1000
+KINDS = ("finish", "fail", "snooze", "thread", "hand_back", "lose")
+
+
+SETTINGS: SettingOverrides = {
+    "lease": 1.0,
+    "reaper_interval": 0.2,
+    "poll_interval": 0.05,
+    "shutdown_grace": 2.0,
+}
+
+
+class Race:
+    """The activities, what ran, and what was promised."""
+
+    def __init__(self, app: TaskQ) -> None:
+        self.app = app
+        self.random = random.Random(4)
+        self.claims: dict[UUID, int] = {}
+        self.ends: dict[UUID, str] = {}
+        self.over = False
+
+        @app.activity
+        async def finish() -> str:
+            await anyio.sleep(self.random.random() / 50)
+            return "done"
+
+        @app.activity(max_retries=None)
+        async def fail() -> str:
+            await anyio.sleep(self.random.random() / 100)
+            raise RetryError("again", delay=self.random.random() / 20)
+
+        @app.activity
+        async def snooze() -> str:
+            await anyio.sleep(self.random.random() / 100)
+            raise Snooze(self.random.random() / 20)
+
+        @app.activity(max_retries=None)
+        def thread() -> str:
+            if current().cancelled or self.random.random() < 0.3:
+                return "done"
+            raise RetryError("again", delay=0.01)
+
+        self.tasks = {"finish": finish, "fail": fail, "snooze": snooze, "thread": thread}
+
+    async def store(self) -> list[ActivityFuture[str]]:
+        """All of them, of each kind as many. No worker serves the queue of the last two kinds."""
+        finish = self.tasks["finish"]
+        made = [
+            self.tasks[kind].build()
+            if kind in self.tasks
+            else finish.options(queue=kind, max_crashes=50).build()
+            for kind in (KINDS[place % len(KINDS)] for place in range(COUNT))
+        ]
+        return await self.app.aenqueue(made)
+
+    async def cancel(self, futures: list[ActivityFuture[str]]) -> None:
+        """Cancel these, some one by one, and remember the claims that they had when accepted."""
+        for future in futures[:20]:
+            with suppress(InvalidState):
+                assert await future.acancel(tree=self.random.random() < 0.5)
+                await self.remember([future.id])
+        client = self.app.client
+        for start in range(20, len(futures), 10):
+            ids = [future.id for future in futures[start : start + 10]]
+            cancel = partial(client.store.cancel, tree=self.random.random() < 0.5)
+            met = await client.call(cancel, ids)
+            await self.remember([id for id in ids if met[id].accepted])
+
+    async def remember(self, ids: list[UUID]) -> None:
+        """The claims that these have now; any later one is one too many."""
+        client = self.app.client
+        infos = await client.call(client.store.get, ids)
+        self.claims |= {id: info.claim for id, info in infos.items()}
+
+    async def claim(self, queue: str, lease: float) -> tuple[UUID, list[tuple[UUID, int]]]:
+        """As a worker of that queue would."""
+        worker = new_id()
+        request = ClaimRequest(worker=worker, queues=(queue,), types=None, limit=20, lease=lease)
+        client = self.app.client
+        attempts = await client.call(client.store.claim, request)
+        attempts += await client.call(
+            client.store.claim,
+            ClaimRequest(
+                worker=worker, queues=(queue,), types=None, limit=1, lease=lease, alone=True
+            ),
+        )
+        return worker, [(attempt.id, attempt.claim) for attempt in attempts]
+
+    async def hand_back(self) -> None:
+        """A worker that claims and hands back, again and again."""
+        client = self.app.client
+        while not self.over:
+            worker, _ = await self.claim("hand_back", 30.0)
+            held = await client.call(client.store.held, worker)
+            await client.call(client.store.hand_back, worker, held)
+            await anyio.sleep(0.001)
+
+    async def lose(self) -> None:
+        """Workers that claim and are never heard of again."""
+        while not self.over:
+            await self.claim("lose", 0.2)
+            await anyio.sleep(0.02)
+
+    async def wait(self, future: ActivityFuture[str]) -> None:
+        """Learn how it ended."""
+        try:
+            self.ends[future.id] = await future
+        except ActivityCancelled:
+            self.ends[future.id] = "cancelled"
+
+
+async def test_each_is_completed_or_cancelled_and_none_runs_again() -> None:
+    """promise:G10: cancelled while they finish, fail, snooze, are handed back or lose their
+    worker. Whoever waits learns which; no claim follows an accepted cancel."""
+    async with TaskQ("memory://", **SETTINGS) as app:
+        await run(app)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_the_same_in_a_database(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """promise:G10"""
+    file = f"sqlite:///{tmp_path}/race.db"
+    url = file if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    async with TaskQ(url, **SETTINGS) as app:
+        await run(app)
+
+
+async def run(racing: TaskQ) -> None:
+    """The race, and what must hold after it."""
+    race = Race(racing)
+    futures = await race.store()
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group, racing.worker(concurrency=20):
+            group.start_soon(race.hand_back)
+            group.start_soon(race.lose)
+            async with anyio.create_task_group() as waiters:
+                for future in futures:
+                    waiters.start_soon(race.wait, future)
+                await anyio.sleep(0.1)
+                shuffled = race.random.sample(futures, len(futures))
+                for start in range(0, COUNT, 100):
+                    waiters.start_soon(race.cancel, shuffled[start : start + 100])
+            race.over = True
+
+    infos = await racing.client.call(racing.client.store.get, [future.id for future in futures])
+    assert len(race.ends) == len(infos) == COUNT
+    for id, info in infos.items():
+        if race.ends[id] == "cancelled":
+            assert info.status is Status.CANCELLED
+            assert info.error is not None and info.error.kind is ErrorKind.CANCELLED
+        else:
+            assert (info.status, race.ends[id]) == (Status.COMPLETED, "done")
+            assert info.result == '"done"'
+    assert {id: infos[id].claim for id in race.claims} == race.claims
+    statuses = Counter(info.status for info in infos.values())
+    assert statuses[Status.CANCELLED] > COUNT / 2
+    assert len(race.claims) >= statuses[Status.CANCELLED]
