@@ -94,7 +94,8 @@ class IdempotencyConflict(TaskQError):
 
 
 class DepthExceeded(TaskQError):
-    """A child would be deeper than ``max_depth`` generations below its root (seed:S5)."""
+    """A child would be deeper than ``max_depth`` below its root (seed:S5), or a new root later than
+    ``max_generations`` after the first (D24). The message names the chain of callers."""
 
 
 class InvalidState(TaskQError):

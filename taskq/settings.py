@@ -56,6 +56,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Running time of one attempt (seed:Q4); None: no limit."""
     max_depth: int = 32
     """Generations of children below a root (seed:E11, D24)."""
+    max_generations: int | None = None
+    """How many roots may follow each other by ``as_root`` (D24); None: no limit."""
     max_payload: int = 262_144
     """Bytes of stored arguments or result; at most 1 MiB."""
     shutdown_grace: float = 30.0
@@ -133,6 +135,7 @@ _POSITIVE = (
     "max_crashes",
     "timeout",
     "max_depth",
+    "max_generations",
     "max_payload",
     "enqueue_timeout",
     "lock_timeout",
@@ -157,6 +160,7 @@ class SettingOverrides(TypedDict, total=False):
     max_crashes: int
     timeout: float | None
     max_depth: int
+    max_generations: int | None
     max_payload: int
     shutdown_grace: float
     enqueue_timeout: float

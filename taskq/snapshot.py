@@ -17,7 +17,9 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     ``payload`` and ``result`` are JSON texts as stored; ``metadata`` and ``tags`` are decoded.
     ``ready_at`` is when it became or will become claimable; ``started_at`` when its latest attempt
     was claimed; ``finished_at`` when it ended; ``lease_until`` is set while it is processing.
-    ``worker`` is the worker that holds it or settled it last.
+    ``worker`` is the worker that holds it or settled it last. ``generation`` counts the roots since
+    ``origin_id``. ``step`` is its name among its parent's children. It must have started by
+    ``expires_at`` (None once it has run) and ended, with its whole tree, by ``deadline_at``.
     """
 
     id: UUID
@@ -46,6 +48,10 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     root_id: UUID
     origin_id: UUID
     depth: int
+    generation: int = 0
+    step: str | None = None
+    expires_at: datetime | None = None
+    deadline_at: datetime | None = None
     idempotency_key: str | None
     source: str | None
     correlation_id: str | None

@@ -214,6 +214,7 @@ class Engine:
         self._start(lifeline, "ledger", parts.ledger.run)
         self._start(lifeline, "fence", parts.fence.run)
         self._start(lifeline, "canceller", parts.canceller.run)
+        self._start(lifeline, "deadlines", parts.deadlines.run)
         self._start(lifeline, "hints", parts.hints.run)
         async with anyio.create_task_group() as slots:
             for _ in range(parts.slots.count):

@@ -8,6 +8,7 @@ from taskq.bridge.poster import Post
 from taskq.engine.attempt import Runner
 from taskq.engine.canceller import Canceller
 from taskq.engine.contact import Contact
+from taskq.engine.deadlines import Deadlines
 from taskq.engine.dispatcher import Dispatcher
 from taskq.engine.fence import Fence
 from taskq.engine.ground import Ground
@@ -31,7 +32,8 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                        promoter, reaper          runner             keeper, fence, canceller
+                        promoter, reaper          runner             keeper, fence, canceller,
+                                                                     deadlines
 
     Made on the engine's event loop.
     """
@@ -66,19 +68,23 @@ class Parts:
         self.fence = Fence(ground, renew=self.keeper.hurry)
         self.canceller = Canceller(ground)
         self.ledger = Ledger(ground, contact=contact, rollup=rollup)
+        self.deadlines = Deadlines(ground, ledger=self.ledger, returns=returns)
         self.slots = Slots(
             ground,
             handlers=handlers,
             runner=Runner(ground, middleware=middleware, owner=owner, stopping=stopping),
             ledger=self.ledger,
             returns=returns,
+            deadlines=self.deadlines,
             pace=pace,
         )
         self.dispatcher = Dispatcher(
             ground, types=types, slots=self.slots, pace=pace, returns=returns, ledger=self.ledger
         )
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
-        self.reaper = Reaper(ground, contact=contact, returns=returns, rollup=rollup)
+        self.reaper = Reaper(
+            ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
+        )
         self.hints = Hints(
             ground,
             post=post,

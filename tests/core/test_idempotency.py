@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -11,6 +12,7 @@ from taskq.idempotency import Holder, Resolution, key_hash, resolve
 from taskq.model import Idempotency, OnDuplicate, Status
 
 OLD, NEW = UUID(int=1), UUID(int=2)
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def wanted(on_duplicate: OnDuplicate, *, check: bool = True) -> Idempotency:
@@ -19,8 +21,8 @@ def wanted(on_duplicate: OnDuplicate, *, check: bool = True) -> Idempotency:
     )
 
 
-def holder(status: Status, *, same: bool = True) -> Holder:
-    return Holder(id=OLD, status=status, same_arguments=same)
+def holder(status: Status, *, same: bool = True, created: datetime = NOW) -> Holder:
+    return Holder(id=OLD, status=status, created_at=created, same_arguments=same)
 
 
 @pytest.mark.parametrize("status", Status)

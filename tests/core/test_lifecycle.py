@@ -17,10 +17,12 @@ from taskq.lifecycle import (
     TRANSITIONS,
     Cancelled,
     Crashed,
+    Expired,
     Failed,
     Interrupted,
     Note,
     Outcome,
+    Overdue,
     Snoozed,
     Succeeded,
     TimedOut,
@@ -41,6 +43,9 @@ OUTCOMES: list[Outcome] = [
     Interrupted(),
     Snoozed(3.0),
     Crashed(),
+    Expired(),
+    Overdue(started=False),
+    Overdue(started=True),
 ]
 
 

@@ -63,6 +63,8 @@ def every_event() -> Iterator[events.Event]:
     yield from ends()
     yield from ends(HOOK, error("TimeoutError", ErrorKind.TIMEOUT))
     yield from ends(why=error("taskq.errors.SerializationError", ErrorKind.RESULT))
+    yield from ends(why=error("Expired", ErrorKind.EXPIRED))
+    yield from ends(why=error("DeadlinePassed", ErrorKind.DEADLINE))
     yield events.HandedBack(attempt=ATTEMPT)
     yield events.LeaseLost(attempt=ATTEMPT)
     yield events.WorkerLost(attempt=ATTEMPT, error=error(kind=ErrorKind.CRASHED), dead=False)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from taskq.backends import Capabilities, ClaimRequest, Heartbeat, Hint, Promotion, Renewal, Topic
-from taskq.backends.arrival import isolated
+from taskq.backends.arrival import isolated, still
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
 from taskq.backends.memory.reader import MemoryReader
+from taskq.backends.memory.row import Row
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
 from taskq.backends.memory.watches import MemoryWatch
@@ -79,13 +81,25 @@ class MemoryBackend(MemoryReader):
         with self._lock:
             now = self._clock.now()
             for row in islice(self._tables.ready.take(request), request.limit):
-                row.claim += 1
-                row.worker = request.worker
-                row.started_at = now
-                row.lease_until = later(now, request.lease)
-                self._tables.move(row, Status.PROCESSING, now)
-                attempts.append(row.attempt(request.worker))
+                attempts.append(self._give(row, request.worker, now, request.lease))
         return attempts
+
+    async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
+        """See ``Backend.claim_overdue``."""
+        with self._lock:
+            now = self._clock.now()
+            overdue = islice(self._tables.overdue(now), limit)
+            attempts = [self._give(row, worker, now, lease) for row in overdue]
+        return sorted(attempts, key=lambda attempt: attempt.id)
+
+    def _give(self, row: Row, worker: UUID, now: datetime, lease: float) -> Attempt:
+        """Let ``worker`` have a row."""
+        row.claim += 1
+        row.worker = worker
+        row.started_at = now
+        row.lease_until = later(now, lease)
+        self._tables.move(row, Status.PROCESSING, now)
+        return row.attempt(worker)
 
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         """See ``Backend.settle``."""
@@ -188,17 +202,31 @@ class MemoryBackend(MemoryReader):
                 if row is None:
                     continue
                 before[id] = row.status
-                if row.status is Status.PROCESSING:
-                    if row.cancel_requested_at is None:
-                        row.cancel_requested_at = now
-                        row.note(Note.CANCEL_REQUESTED, now, {}, row.number)
-                    changes.cancel.add(id)
-                elif not row.status.terminal:
-                    row.error = cancelled_error(row.number)
-                    self._tables.move(row, Status.CANCELLED, now)
-                    changes.moved(row.id, row.status)
+                self._cancel(row, now, changes)
         self._tell(changes)
         return before
+
+    async def cancel_children(self, parents: Collection[UUID]) -> list[UUID]:
+        """See ``Backend.cancel_children``."""
+        changes = Changes()
+        with self._lock:
+            now = self._clock.now()
+            orphans = [row for id in dict.fromkeys(parents) for row in self._tables.orphans(id)]
+            for row in orphans:
+                self._cancel(row, now, changes)
+        self._tell(changes)
+        return [row.id for row in orphans]
+
+    def _cancel(self, row: Row, now: datetime, changes: Changes) -> None:
+        if row.status is Status.PROCESSING:
+            if row.cancel_requested_at is None:
+                row.cancel_requested_at = now
+                row.note(Note.CANCEL_REQUESTED, now, {}, row.number)
+            changes.cancel.add(row.id)
+        elif not row.status.terminal:
+            row.error = cancelled_error(row.number)
+            self._tables.move(row, Status.CANCELLED, now)
+            changes.moved(row.id, row.status)
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         """See ``Backend.outcomes``."""
@@ -241,6 +269,8 @@ class MemoryBackend(MemoryReader):
                 row.result = row.error = None
                 row.isolate = isolated(row.activity.max_crashes)
                 row.ready_at = now
+                row.expires_at = still(row.expires_at, now)
+                row.deadline_at = still(row.deadline_at, now)
                 self._tables.move(row, Status.PENDING, now)
                 changes.moved(row.id, row.status)
         self._tell(changes)

@@ -26,7 +26,7 @@ from taskq.backends.sql.postgres_failures import (
     sqlstate,
 )
 from taskq.backends.sql.postgres_schema import quoted
-from taskq.backends.sql.postgres_statements import take_keys
+from taskq.backends.sql.postgres_storing import take_keys
 from taskq.backends.sql.postgres_submission import Rows, submit
 from taskq.backends.sql.tables import activities as table
 from taskq.errors import (

@@ -32,6 +32,7 @@ class Holding(Struct, frozen=True):
     retry_count: int
     crash_count: int
     isolate: bool
+    expires_at: datetime | None
 
     @classmethod
     def of(cls, row: Record) -> Holding:
@@ -82,6 +83,7 @@ class Settling:
         if transition.note is not None:
             detail = transition_detail(transition)
             self._note(row, transition.note, transition.attempt, detail)
+            row = replace(row, expires_at=None)
         after = replace(
             row,
             status=transition.status,
@@ -127,6 +129,7 @@ class Settling:
                 "new_result": result,
                 "new_error": error_text(error),
                 "new_error_kind": None if error is None else error.kind.value,
+                "new_expires_at": after.expires_at,
             }
         )
 

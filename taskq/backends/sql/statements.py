@@ -47,9 +47,9 @@ from taskq.model import Attempt, Status
 
 _activity = activities.c
 
-ATTEMPT = tuple(
-    _activity["timeout_ms" if name == "timeout" else name] for name in Attempt.__struct_fields__
-)
+_COLUMNS = {"timeout": "timeout_ms", "claimed_at": "started_at"}
+
+ATTEMPT = tuple(_activity[_COLUMNS.get(name, name)] for name in Attempt.__struct_fields__)
 """The columns of an Attempt's fields, in their order."""
 
 SETTLED = (
@@ -63,6 +63,7 @@ SETTLED = (
     "result",
     "error",
     "error_kind",
+    "expires_at",
 )
 """The columns that the end of an attempt writes, bound as ``new_`` + name."""
 
@@ -75,6 +76,10 @@ TERMS = 250
 _pending = _activity.status == spelled(Status.PENDING)
 _processing = _activity.status == spelled(Status.PROCESSING)
 _waiting = _activity.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)])
+idle = _activity.status.in_(
+    [spelled(Status.PENDING), spelled(Status.SCHEDULED), spelled(Status.RETRYING)]
+)
+"""What neither runs nor has ended."""
 
 
 # -- submit --
@@ -100,7 +105,14 @@ def key_holders() -> Executable:
     """
     payload = case((keys.c.digest.is_(None), _activity.payload)).label("payload")
     return (
-        select(keys.c.hash, keys.c.digest, _activity.id, _activity.status, payload)
+        select(
+            keys.c.hash,
+            keys.c.digest,
+            _activity.id,
+            _activity.status,
+            _activity.created_at,
+            payload,
+        )
         .join_from(keys, activities, keys.c.activity_id == _activity.id)
         .where(keys.c.hash.in_(bindparam("hashes", expanding=True)))
         .where(or_(keys.c.expires_at.is_(None), keys.c.expires_at > bindparam("now")))
@@ -208,11 +220,35 @@ def following(claim: ColumnElement[int]) -> ColumnElement[int]:
 
 @cache
 def claim(shape: ClaimShape) -> Update:
-    """Give the candidates to ``worker`` at ``now`` until ``until``; answers them in no order."""
+    """Give the candidates to ``holder`` at ``now`` until ``until``; answers them in no order."""
     chosen = candidates(shape).subquery()
+    return _given(_activity.id.in_(select(chosen.c.id)), _pending)
+
+
+@cache
+def overdue() -> CompoundSelect[Any, Any, Any]:
+    """Up to ``limit`` ids of those that wait and whose limits have passed by ``now``."""
+    terms = (
+        select(_activity.id)
+        .where(idle, limit <= bindparam("now"))
+        .order_by(limit)
+        .limit(bindparam("limit"))
+        .subquery()
+        for limit in (_activity.expires_at, _activity.deadline_at)
+    )
+    return union_all(*(select(term.c.id) for term in terms)).limit(bindparam("limit"))
+
+
+@cache
+def claim_overdue() -> Update:
+    """As ``claim``, of those that are ``overdue``."""
+    return _given(_activity.id.in_(select(overdue().subquery().c.id)))
+
+
+def _given(*conditions: ColumnElement[bool]) -> Update:
     return (
         update(activities)
-        .where(_activity.id.in_(select(chosen.c.id)), _pending)
+        .where(*conditions)
         .values(
             status=Status.PROCESSING.value,
             claim=following(_activity.claim),
@@ -241,6 +277,7 @@ def holdings() -> Executable:
         _activity.retry_count,
         _activity.crash_count,
         _activity.isolate,
+        _activity.expires_at,
     ).where(_activity.id.in_(bindparam("ids", expanding=True)))
     return found.order_by(_activity.id).with_for_update()
 
@@ -421,6 +458,8 @@ def retry() -> Update:
         .values(
             status=Status.PENDING.value,
             ready_at=bindparam("now"),
+            expires_at=_still(_activity.expires_at),
+            deadline_at=_still(_activity.deadline_at),
             isolate=bindparam("alone"),
             retry_count=0,
             crash_count=0,
@@ -431,6 +470,11 @@ def retry() -> Update:
             finished_at=None,
         )
     )
+
+
+def _still(limit: ColumnElement[Any]) -> ColumnElement[Any]:
+    """See ``arrival.still``."""
+    return case((limit > bindparam("now"), limit))
 
 
 def _upsert(table: Table, *primary: str) -> Insert:

@@ -14,9 +14,9 @@ from sqlalchemy import Connection
 from taskq.backends import ClaimRequest, Heartbeat, Promotion, Renewal
 from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
-from taskq.backends.instants import later
+from taskq.backends.instants import FIRST, later
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import rows, statements
+from taskq.backends.sql import queries, rows, statements
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
 from taskq.backends.sql.settling import Holding, Settling, ids_of
@@ -83,6 +83,21 @@ def claim(
     attempts = rows.attempts(claimed)
     attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
     return attempts, Changes()
+
+
+def any_overdue(connection: Connection, now: datetime) -> bool:
+    """Whether ``claim_overdue`` would find anything; reads only."""
+    found = connection.execute(statements.overdue(), {"now": now, "limit": 1})
+    return found.first() is not None
+
+
+def claim_overdue(
+    connection: Connection, now: datetime, worker: UUID, limit: int, lease: float
+) -> tuple[list[Attempt], Changes]:
+    """See ``Backend.claim_overdue``."""
+    values = {"now": now, "limit": limit, "holder": worker, "until": later(now, lease)}
+    attempts = rows.attempts(connection.execute(statements.claim_overdue(), values))
+    return sorted(attempts, key=lambda attempt: attempt.id), Changes()
 
 
 def _places(connection: Connection, request: ClaimRequest) -> list[Place]:
@@ -212,6 +227,20 @@ def cancel(
     return {id: row.status for id, row in found.items()}, changes
 
 
+def orphans(connection: Connection, parents: Collection[UUID]) -> list[UUID]:
+    """What ``Backend.cancel_children`` is about; reads only."""
+    found = chunked(connection, queries.orphans(), "parents", sorted(set(parents)))
+    return [row.id for row in found]
+
+
+def cancel_children(
+    connection: Connection, now: datetime, parents: Collection[UUID]
+) -> tuple[list[UUID], Changes]:
+    """See ``Backend.cancel_children``."""
+    before, changes = cancel(connection, now, orphans(connection, parents))
+    return [id for id, status in before.items() if not status.terminal], changes
+
+
 def retry(
     connection: Connection, now: datetime, ids: Sequence[UUID], *, actor: str, reason: str
 ) -> tuple[Mapping[UUID, Status], Changes]:
@@ -246,7 +275,11 @@ def _holders(
     found = chunked(connection, statements.key_holders(), "hashes", hashes, now=now)
     return {
         row.hash: KeyHolder(
-            id=row.id, status=Status(row.status), digest=row.digest, payload=row.payload
+            id=row.id,
+            status=Status(row.status),
+            created_at=row.created_at or FIRST,
+            digest=row.digest,
+            payload=row.payload,
         )
         for row in found
     }
