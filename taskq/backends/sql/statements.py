@@ -226,7 +226,7 @@ def claim(shape: ClaimShape) -> Update:
 
 
 @cache
-def overdue() -> CompoundSelect[Any, Any, Any]:
+def overdue() -> CompoundSelect[Any]:
     """Up to ``limit`` ids of those that wait and whose limits have passed by ``now``."""
     terms = (
         select(_activity.id)
