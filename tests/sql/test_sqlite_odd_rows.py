@@ -69,7 +69,13 @@ def test_the_highest_counts_are_settled(
 
 @pytest.mark.parametrize(
     ("change", "value"),
-    [("step", "x" * 1_000_000), ("step", ""), ("step", b"x"), ("generation", -1), ("expires_at", "x")],
+    [
+        ("step", "x" * 1_000_000),
+        ("step", ""),
+        ("step", b"x"),
+        ("generation", -1),
+        ("expires_at", "x"),
+    ],
 )
 def test_a_step_a_generation_or_a_limit_that_is_none_is_refused_by_the_table(
     backend: SQLiteBackend,
