@@ -163,7 +163,8 @@ def test_counts_end_at_the_highest(
 
 
 INSERTS = {
-    "worker": "INSERT INTO taskq_workers"
+    "worker": "INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency,"
+    " slots_used, threads_stuck, state, version, async_backend, started_at, seen_at, beat)"
     " SELECT gen_random_uuid(), 'n', 'h', 1, '[]', '[]', 1, 0, 0, 'running', 'v', 'trio',"
     " '0044-03-15 BC', 'infinity', 1",
     "event": "INSERT INTO taskq_events (activity_id, at, kind, claim)"
