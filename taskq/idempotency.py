@@ -70,7 +70,7 @@ def resolve(new_id: UUID, wanted: Idempotency, holder: Holder) -> Resolution:
             return Resolution.CREATE
         case OnDuplicate.NO_REUSE:
             raise IdempotencyConflict(
-                f"{_named(wanted)} is taken by activity {holder.id}"
+                f"{named(wanted)} is taken by activity {holder.id}"
                 f" ({holder.status}) and on_duplicate is NO_REUSE",
                 existing=holder.id,
             )
@@ -79,7 +79,7 @@ def resolve(new_id: UUID, wanted: Idempotency, holder: Holder) -> Resolution:
         case OnDuplicate.RETURN_EXISTING | OnDuplicate.ALLOW_REUSE_ON_FAILURE:
             if wanted.check_arguments and not holder.same_arguments:
                 raise IdempotencyConflict(
-                    f"{_named(wanted)} was used with other arguments by activity {holder.id};"
+                    f"{named(wanted)} was used with other arguments by activity {holder.id};"
                     ' pass on_mismatch="ignore" to share it all the same',
                     existing=holder.id,
                 )
@@ -94,7 +94,8 @@ def _is_free(wanted: Idempotency, holder: Holder) -> bool:
     return wanted.renew_before is None or holder.created_at < wanted.renew_before
 
 
-def _named(wanted: Idempotency) -> str:
+def named(wanted: Idempotency) -> str:
+    """A key or a step in the words of a message."""
     if wanted.step_of is None:
         return f"the idempotency key {wanted.key!r}"
     return f"the step {wanted.key!r} of activity {wanted.step_of}"
