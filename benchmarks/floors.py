@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import dialect
 
 from benchmarks.filling import NOOP, QUEUE
 from taskq.backends.sql import postgres_statements as statements
+from taskq.backends.sql import postgres_storing as storing
 from taskq.backends.sql import rows
 from taskq.backends.sql.prepared import prepared
 from taskq.backends.sql.statements import Place, claim_shape, place_values
@@ -24,14 +25,14 @@ _PLACE = [Place(QUEUE, NOOP)]
 _CLAIM = prepared(statements.claim(claim_shape(_PLACE)), None)
 _SETTLE = prepared(statements.settle(), None)
 _OUTCOMES = prepared(statements.outcomes(), None)
-_SUBMIT = prepared(statements.submit(), None)
+_SUBMIT = prepared(storing.submit(), None)
 CHANNEL, DONE = "floor:ready", "floor:done"
 
 
 def columns_of(activities: Sequence[Activity[object]]) -> dict[str, list[object]]:
     """What their callers give, as arrays."""
     values = [rows.given_values(activity) for activity in activities]
-    columns = {name: [each[name] for each in values] for name in statements.GIVEN}
+    columns = {name: [each[name] for each in values] for name in storing.GIVEN}
     nothing: list[object] = [None] * len(values)
     return {**columns, "run_at": nothing, "delay": nothing}
 
@@ -93,10 +94,10 @@ async def settled(
 def inserted(url: str, activities: Sequence[Activity[object]]) -> float:
     """One insert of all these rows from arrays, made beforehand; rows per second."""
     columns = columns_of(activities)
-    names = [name for name in statements.GIVEN if name != "id"]
+    names = [name for name in storing.GIVEN if name != "id"]
     spread = ", ".join(
         f"${place}::{kind.compile(dialect=dialect())}[]"
-        for place, kind in enumerate((statements.GIVEN[name] for name in ["id", *names]), 1)
+        for place, kind in enumerate((storing.GIVEN[name] for name in ["id", *names]), 1)
     )
     sql = f"INSERT INTO taskq_activities (id, {', '.join(names)}) SELECT * FROM unnest({spread})"
 
@@ -114,7 +115,7 @@ def inserted(url: str, activities: Sequence[Activity[object]]) -> float:
 def inserted_singly(url: str, activities: Sequence[Activity[object]]) -> float:
     """The same rows one by one, each committed; milliseconds for one."""
     columns = columns_of(activities)
-    names = [*statements.GIVEN]
+    names = [*storing.GIVEN]
     places = ", ".join(f"${place}" for place in range(1, len(names) + 1))
     sql = f"INSERT INTO taskq_activities ({', '.join(names)}) VALUES ({places})"
     lines = list(zip(*(columns[name] for name in names), strict=True))

@@ -21,9 +21,11 @@ from taskq.lifecycle import (
     TRANSITIONS,
     Cancelled,
     Crashed,
+    Expired,
     Failed,
     Interrupted,
     Outcome,
+    Overdue,
     Snoozed,
     Succeeded,
     TimedOut,
@@ -84,6 +86,8 @@ _ENDS: tuple[tuple[str, Outcome, Mapping[str, object]], ...] = (
     ("its worker was lost", Crashed(), {}),
     ("its worker was lost, and next time would be the last", Crashed(), {"max_crashes": 2}),
     ("its worker was lost once too often", Crashed(), {"max_crashes": 1}),
+    ("it was claimed after its `expires`", Expired(), {}),
+    ("its `deadline` passed", Overdue(started=True), {}),
 )
 """Every way in which an attempt ends, with what an activity must be like for it."""
 

@@ -19,6 +19,7 @@ from taskq.clock import Clock
 from taskq.context import current_or_none
 from taskq.errors import (
     ActivityNotFound,
+    BackendError,
     BackendUnavailable,
     ConfigurationError,
     EnqueueTimeout,
@@ -28,6 +29,7 @@ from taskq.errors import (
 from taskq.events import Enqueued, EnqueueFailed
 from taskq.future import Tracker
 from taskq.identifiers import new_id
+from taskq.lineage import LONGEST_CHAIN, chain
 from taskq.logs import blocking_delay, opened, still_waiting
 from taskq.model import Activity, Ended, Receipt, Status
 from taskq.options import TaskOptions
@@ -71,6 +73,7 @@ class StoreClient:
         self.owner = owner
         self._effective = effective
         self.max_depth = settings.max_depth
+        self.max_generations = settings.max_generations
         self.new_id = new_id
         resident = store.capabilities.resident
         self.bridge: Bridge = ResidentBridge() if resident else DirectBridge()
@@ -187,6 +190,32 @@ class StoreClient:
     def info(self, id: UUID) -> ActivityInfo:
         """The same for sync code."""
         return _found(id, self.call_sync(self.store.get, [id]).get(id))
+
+    def callers(self, id: UUID) -> str:
+        """The types from an activity's root down to it, as far as the store tells."""
+        try:
+            return self.call_sync(self._callers, id, deadline=2.0)
+        except BackendError:
+            return ""
+
+    async def acallers(self, id: UUID) -> str:
+        """The same without blocking the event loop."""
+        try:
+            return await self.call(self._callers, id, deadline=2.0)
+        except BackendError:
+            return ""
+
+    async def _callers(self, id: UUID) -> str:
+        """Beside the store: one look-up by id for each generation."""
+        types: list[str] = []
+        above: UUID | None = id
+        while above is not None and len(types) < LONGEST_CHAIN:
+            info = (await self.store.get([above])).get(above)
+            if info is None:
+                break
+            types.append(info.type)
+            above = info.parent_id
+        return chain(types[::-1], whole=above is None)
 
     async def acancel(self, id: UUID, *, tree: bool = False) -> bool:
         """Request a cancel; False where it is cancelled already."""

@@ -142,6 +142,27 @@ class Context:
         return self._attempt.depth
 
     @property
+    def generation(self) -> int:
+        """How many roots lie between the first one and this tree's: ``as_root`` adds one (D24)."""
+        return self._attempt.generation
+
+    @property
+    def step(self) -> str | None:
+        """Its name among its parent's children, as the parent said (``step=``)."""
+        return self._attempt.step
+
+    @property
+    def expires(self) -> datetime | None:
+        """By when it had to start, aware UTC; None in every run after the first."""
+        return self._attempt.expires_at
+
+    @property
+    def ready_at(self) -> datetime:
+        """Since when it was ready for this run, aware UTC, by the store's clock. A retry, a snooze
+        and an operator's retry move it; a crash and a hand-back do not."""
+        return self._attempt.ready_at
+
+    @property
     def deadline(self) -> datetime | None:
         """When its whole tree must have ended, aware UTC."""
         return self._attempt.deadline_at

@@ -17,6 +17,7 @@
     │   │   └── ActivityTimedOut
     │   ├── ActivityCancelled
     │   └── ActivityNotFound
+    ├── AttemptStopped              a handler's thread that waits was told to stop
     ├── ResultTimeout               result(timeout=...) waited in vain (also a TimeoutError)
     └── RetryError, NonRetryError, Snooze   raised by handlers to end an attempt
 
@@ -94,7 +95,8 @@ class IdempotencyConflict(TaskQError):
 
 
 class DepthExceeded(TaskQError):
-    """A child would be deeper than ``max_depth`` generations below its root (seed:S5)."""
+    """A child would be deeper than ``max_depth`` below its root (seed:S5), or a new root later than
+    ``max_generations`` after the first (D24). The message names the chain of callers."""
 
 
 class InvalidState(TaskQError):

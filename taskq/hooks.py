@@ -23,6 +23,11 @@ def hook_type(type: str, hook: Hook) -> str:
     return f"{type}:{hook}"
 
 
+def hook_types(type: str) -> tuple[str, ...]:
+    """The types of all hooks that a task of this type may have."""
+    return tuple(hook_type(type, hook) for hook in HOOKS)
+
+
 def with_hooks(
     transition: Transition, attempt: Attempt, *, now: datetime, new_id: Callable[[], UUID]
 ) -> Transition:
@@ -55,6 +60,7 @@ def with_hooks(
             root_id=attempt.root_id,
             origin_id=attempt.origin_id,
             depth=min(attempt.depth + 1, COUNTED_TO),
+            generation=attempt.generation,
             priority=attempt.priority,
             source=attempt.source,
             correlation_id=attempt.correlation_id,

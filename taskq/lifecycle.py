@@ -8,6 +8,7 @@ they decide nothing themselves. The diagram in docs/lifecycle.md is drawn from `
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 from uuid import UUID
@@ -19,6 +20,7 @@ from taskq.model import COUNTED_TO, Activity, Attempt, ErrorInfo, ErrorKind, Hoo
 TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
     Status.SCHEDULED: {
         Status.PENDING: "due",
+        Status.PROCESSING: "too late to start, claimed to be ended",
         Status.CANCELLED: "cancelled",
     },
     Status.PENDING: {
@@ -36,6 +38,7 @@ TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
     },
     Status.RETRYING: {
         Status.PENDING: "due",
+        Status.PROCESSING: "past its deadline, claimed to be ended",
         Status.CANCELLED: "cancelled",
     },
     Status.FAILED: {Status.PENDING: "retried by an operator"},
@@ -101,8 +104,27 @@ class Crashed(Struct, frozen=True):
     """The lease ended without a word from its worker."""
 
 
+class Expired(Struct, frozen=True):
+    """It was claimed after its ``expires_at``, and never started."""
+
+
+class Overdue(Struct, frozen=True):
+    """Its ``deadline_at`` had passed: the attempt was stopped or, if not ``started``, never run."""
+
+    started: bool
+
+
 Outcome: TypeAlias = (
-    Succeeded | Failed | TimedOut | Cancelled | Interrupted | Snoozed | Unstarted | Crashed
+    Succeeded
+    | Failed
+    | TimedOut
+    | Cancelled
+    | Interrupted
+    | Snoozed
+    | Unstarted
+    | Crashed
+    | Expired
+    | Overdue
 )
 
 
@@ -126,7 +148,8 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     ``only_if_expired`` also only if the lease has ended by the store's clock. ``ready_at`` becomes
     the store's now + ``delay`` seconds, or stays as it is when ``delay`` is None. Where a cancel
     was accepted meanwhile, ``if_cancel_requested`` (never None where ``status`` is no end) is the
-    state instead. State, result, error, note and hooks are one transaction.
+    state instead. With a ``note`` it has run and will run again: it expires no more, and
+    ``expires_at`` is cleared. State, result, error, note and hooks are one transaction.
     """
 
     id: UUID
@@ -178,10 +201,8 @@ def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transi
     match outcome:
         case Succeeded(result):
             return _transition(attempt, Status.COMPLETED, result=result)
-        case Failed(error=error, retryable=retryable, delay=delay):
-            if not retryable:
-                return _ended(attempt, Status.FAILED, error)
-            return _retried(attempt, error, Note.FAILED, delay=delay, chance=chance)
+        case Failed():
+            return _failed(attempt, outcome, chance=chance)
         case TimedOut(error):
             if not attempt.policy.retry_on_timeout:
                 return _ended(attempt, Status.FAILED, error)
@@ -205,8 +226,21 @@ def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transi
             return _transition(attempt, status, delay=delay, isolate=attempt.isolate)
         case Crashed():
             return _crashed(attempt)
+        case Expired():
+            return _ended(attempt, Status.FAILED, _expired_error(attempt))
+        case Overdue(started):
+            return _ended(attempt, Status.FAILED, _overdue_error(attempt, started))
         case _:
             assert_never(outcome)
+
+
+def lateness(attempt: Attempt, *, after: float) -> Expired | Overdue | None:
+    """What it is too late for, for an attempt to be started ``after`` seconds after its claim."""
+    if attempt.expires_in is not None and attempt.expires_in <= after:
+        return Expired()
+    if attempt.deadline_in is not None and attempt.deadline_in <= after:
+        return Overdue(started=False)
+    return None
 
 
 def cancelled_error(attempts: int) -> ErrorInfo:
@@ -214,6 +248,34 @@ def cancelled_error(attempts: int) -> ErrorInfo:
     return ErrorInfo(
         type="Cancelled", message="by request", kind=ErrorKind.CANCELLED, attempts=attempts
     )
+
+
+def _failed(attempt: Attempt, failed: Failed, *, chance: float) -> Transition:
+    if not failed.retryable:
+        return _ended(attempt, Status.FAILED, failed.error)
+    return _retried(attempt, failed.error, Note.FAILED, delay=failed.delay, chance=chance)
+
+
+def _expired_error(attempt: Attempt) -> ErrorInfo:
+    return ErrorInfo(
+        type="Expired",
+        message=f"it had not started by {_instant(attempt.expires_at)}",
+        kind=ErrorKind.EXPIRED,
+        attempts=attempt.number - 1,
+    )
+
+
+def _overdue_error(attempt: Attempt, started: bool) -> ErrorInfo:
+    return ErrorInfo(
+        type="DeadlinePassed",
+        message=f"it had not ended by {_instant(attempt.deadline_at)}",
+        kind=ErrorKind.DEADLINE,
+        attempts=attempt.number if started else attempt.number - 1,
+    )
+
+
+def _instant(at: datetime | None) -> str:
+    return "its time" if at is None else at.isoformat(sep=" ", timespec="milliseconds")
 
 
 def _retried(

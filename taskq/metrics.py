@@ -30,6 +30,8 @@ COUNTERS: Mapping[str, str] = {
     "activity_dead_lettered": "activities that ended dead_letter",
     "activity_cancelled": "activities that ended cancelled while a worker held them",
     "activity_timeout": "attempts that ran longer than their timeout, whatever came of it",
+    "activity_expired": "activities that ended failed, as they had not started by `expires`",
+    "activity_overdue": "activities that ended failed by their `deadline`",
     "activity_panic": "attempts whose handler raised anything but one of taskq's own errors",
     "activity_crashed": "attempts lost with their worker, as the reaper found them",
     "activity_snoozed": "attempts whose handler asked to run later",
@@ -184,6 +186,10 @@ def _failure(attempt: Attempt, error: ErrorInfo) -> Iterator[Measure]:
     labels = _of(attempt)
     if error.kind is ErrorKind.TIMEOUT:
         yield Count("activity_timeout", labels)
+    if error.kind is ErrorKind.EXPIRED:
+        yield Count("activity_expired", labels)
+    if error.kind is ErrorKind.DEADLINE:
+        yield Count("activity_overdue", labels)
     if error.kind is ErrorKind.RESULT:
         yield Count("result_store_error", labels)
     if error.kind is ErrorKind.ERROR and not error.type.startswith("taskq."):

@@ -22,6 +22,9 @@ COUNTED_TO: Final = 1_000_000_000
 """Retries, crashes and generations are counted so far and no further: two of them and one more, an
 attempt's number, fit into 32 bits, which is what databases keep them in."""
 
+LONGEST_TEXT: Final = 1000
+"""Characters of source, correlation_id, user_id and step at the most."""
+
 
 class Priority(IntEnum):
     """Strict inside a queue: a higher one is always claimed first (seed:P1, D7)."""
@@ -109,6 +112,7 @@ Hook = Literal["on_dead_letter", "on_failure"]
 class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What ``decide`` needs beyond the budgets, stored with the activity as one JSON text.
 
+    ``orphans``: whether a run after the first cancels the children that earlier ones left behind.
     ``hooks`` names the hooks that the task defines; they become activities of their own.
     ``timeout_includes_waits``: the timeout runs on while the handler waits for other activities
     (seed:S12, D19).
@@ -117,6 +121,7 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retry: RetryPolicy = RetryPolicy()
     retry_on_timeout: bool = True
     on_child_failure: Literal["fail", "retry"] = "fail"
+    orphans: Literal["cancel", "keep"] = "cancel"
     hooks: tuple[Hook, ...] = ()
     timeout_includes_waits: bool = False
 
@@ -125,10 +130,13 @@ DEFAULT_POLICY = Policy()
 
 
 class Idempotency(Struct, frozen=True, kw_only=True):
-    """An idempotency key as the backend sees it.
+    """An idempotency key as the backend sees it, or the step of a parent, which is kept as one.
 
     ``hash`` is the SHA-256 of scope (queue, type) and key, 32 bytes; ``digest`` the SHA-256 of the
     canonical payload, 32 bytes; ``key`` the key's text, cut to 200 characters, for display only.
+    A step has its name as ``key`` and its parent as ``step_of``; it is not shown as a key. With
+    ALLOW_REUSE_ON_FAILURE and ``renew_before`` (aware, the store's clock), a holder that ended
+    badly is replaced only if it was created before that instant.
     """
 
     key: str
@@ -136,6 +144,13 @@ class Idempotency(Struct, frozen=True, kw_only=True):
     digest: bytes
     on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING
     check_arguments: bool = True
+    step_of: UUID | None = None
+    renew_before: datetime | None = None
+
+    @property
+    def shown(self) -> str | None:
+        """The key as readers see it; None for a step."""
+        return self.key if self.step_of is None else None
 
 
 class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
@@ -146,7 +161,10 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     (seconds, from the store's clock) postpone it; with neither it is pending at once.
     ``max_retries`` None is unlimited; ``timeout`` is seconds of running time, None for no limit.
     Roots have their own id as ``root_id`` and ``depth`` 0; ``origin_id`` stays the same across
-    ``as_root``.
+    ``as_root``, and ``generation`` counts how often that made a new root. ``step`` is its name
+    among its parent's children. It must have started by ``expires_at`` (aware) or ``expires_in``
+    seconds after the call, by the store's clock, whichever is earlier; and ended, with its whole
+    tree, by ``deadline_at`` or ``deadline_in`` likewise.
     """
 
     id: UUID
@@ -157,6 +175,8 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     origin_id: UUID
     parent_id: UUID | None = None
     depth: int = 0
+    generation: int = 0
+    step: str | None = None
     priority: Priority = Priority.NORMAL
     max_retries: int | None = 3
     max_crashes: int = 3
@@ -164,12 +184,28 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     policy: Policy = DEFAULT_POLICY
     run_at: datetime | None = None
     delay: float | None = None
+    expires_at: datetime | None = None
+    expires_in: float | None = None
+    deadline_at: datetime | None = None
+    deadline_in: float | None = None
     metadata: str | None = None
     tags: str | None = None
     source: str | None = None
     correlation_id: str | None = None
     user_id: str | None = None
     idempotency: Idempotency | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything is said that most calls leave unsaid: a step, a generation, a limit."""
+        return bool(
+            self.step is not None
+            or self.generation
+            or self.expires_at is not None
+            or self.expires_in is not None
+            or self.deadline_at is not None
+            or self.deadline_in is not None
+        )
 
 
 class Receipt(Struct, frozen=True, gc=False):
@@ -190,7 +226,9 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     """A claimed activity: everything that running it and deciding about it needs.
 
     ``worker`` and ``claim`` fence its outcome. ``isolate`` says that its next crash would be its
-    last, so that it runs with nothing beside it. Times are aware UTC.
+    last, so that it runs with nothing beside it. Times are aware UTC, all by the store's clock.
+    ``claimed_at`` is when it was claimed, None where the store does not know; ``expires_at`` is
+    None once it has started.
     """
 
     id: UUID
@@ -205,6 +243,8 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     ready_at: datetime
     parent_id: UUID | None = None
     depth: int = 0
+    generation: int = 0
+    step: str | None = None
     priority: Priority = Priority.NORMAL
     retry_count: int = 0
     crash_count: int = 0
@@ -217,8 +257,21 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     source: str | None = None
     correlation_id: str | None = None
     user_id: str | None = None
+    claimed_at: datetime | None = None
+    expires_at: datetime | None = None
     deadline_at: datetime | None = None
     isolate: bool = False
+
+    @property
+    def expires_in(self) -> float | None:
+        """Seconds from its claim until it must have started, by the store's clock; None: no limit.
+        At or below 0 it is too late."""
+        return _seconds(self.claimed_at, self.expires_at)
+
+    @property
+    def deadline_in(self) -> float | None:
+        """Seconds from its claim until it must have ended, likewise."""
+        return _seconds(self.claimed_at, self.deadline_at)
 
     @property
     def number(self) -> int:
@@ -229,6 +282,10 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     def lease(self) -> Lease:
         """The lease under which this attempt runs."""
         return Lease(self.id, self.claim)
+
+
+def _seconds(since: datetime | None, until: datetime | None) -> float | None:
+    return None if since is None or until is None else (until - since).total_seconds()
 
 
 class Ended(Struct, frozen=True, kw_only=True, gc=False):

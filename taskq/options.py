@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from taskq.backends import CallerTransaction
 from taskq.errors import ConfigurationError
-from taskq.model import COUNTED_TO, DeadLetter, OnDuplicate, Priority
+from taskq.model import COUNTED_TO, LONGEST_TEXT, DeadLetter, OnDuplicate, Priority
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
 from taskq.transaction import caller_transaction
@@ -27,8 +27,6 @@ LONGEST = (LATEST - datetime(2100, 1, 1, tzinfo=UTC)).total_seconds()
 
 MOST = COUNTED_TO
 """The largest count that every store keeps."""
-LONGEST_TEXT = 1000
-"""Characters of source, correlation_id and user_id at the most."""
 
 HookFunction = Callable[[DeadLetter], Any]
 
@@ -37,7 +35,8 @@ class TaskOptions(Struct, frozen=True, kw_only=True):
     """What a call, a decorator, a queue or the app may say about how activities run.
 
     UNSET fields are said elsewhere: a call beats the decorator, the decorator ``taskq.queue(...)``,
-    that the app. ``timeout`` is seconds.
+    that the app. ``timeout`` is seconds; ``expires`` and ``deadline`` are seconds from the call or
+    an aware UTC datetime, None for no limit.
     """
 
     queue: str | UnsetType = UNSET
@@ -50,6 +49,9 @@ class TaskOptions(Struct, frozen=True, kw_only=True):
     retry_on_timeout: bool | UnsetType = UNSET
     on_child_failure: Literal["fail", "retry"] | UnsetType = UNSET
     timeout_includes_waits: bool | UnsetType = UNSET
+    orphans: Literal["cancel", "keep"] | UnsetType = UNSET
+    expires: float | datetime | UnsetType | None = UNSET
+    deadline: float | datetime | UnsetType | None = UNSET
 
     def over(self, other: TaskOptions) -> TaskOptions:
         """These options, and where they say nothing, the other's."""
@@ -66,7 +68,10 @@ class TaskOptionArguments(TypedDict, total=False):
     """The keywords of ``TaskOptions`` as a user writes them, for type checkers.
 
     ``timeout`` and ``max_retry_delay`` also take a timedelta; ``max_attempts=N`` is
-    ``max_retries=N-1`` and excludes it.
+    ``max_retries=N-1`` and excludes it. ``orphans="keep"`` lets a run after the first leave the
+    children that earlier ones made. An activity that has not started by ``expires``, or has not
+    ended by ``deadline`` with its whole tree (seconds or timedelta from the call, or an aware
+    datetime), ends ``failed``.
     """
 
     priority: Priority | int
@@ -79,12 +84,17 @@ class TaskOptionArguments(TypedDict, total=False):
     retry_on_timeout: bool
     on_child_failure: Literal["fail", "retry"]
     timeout_includes_waits: bool
+    orphans: Literal["cancel", "keep"]
+    expires: float | timedelta | datetime | None
+    deadline: float | timedelta | datetime | None
 
 
 class CallArguments(TaskOptionArguments, total=False):
     """The keywords of ``Task.options``, for type checkers.
 
-    ``session`` or ``connection`` is a transaction of the caller's: see ``Task.delay``.
+    ``step`` is for calls in a handler: its name among the parent's children, so that a parent that
+    runs again finds what it has made already. ``session`` or ``connection`` is a transaction of the
+    caller's: see ``Task.delay``.
     """
 
     queue: str
@@ -99,6 +109,7 @@ class CallArguments(TaskOptionArguments, total=False):
     user_id: str
     tags: Mapping[str, str]
     as_root: bool
+    step: str
     session: AnySession | None
     connection: AnyConnection | None
     notify: bool
@@ -122,6 +133,7 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     user_id: str | None = None
     tags: Mapping[str, str] | None = None
     as_root: bool = False
+    step: str | None = None
     session: object = None
     connection: object = None
     notify: bool = True
@@ -171,6 +183,7 @@ def call_options(
         call["delay"], call["run_at"] = seconds(where, "delay", call["delay"]), None
     _check_call(where, call)
     options = msgspec.structs.replace(base, **call)
+    _check_step(where, options)
     options.transaction(where)
     return task_options(where, task), options
 
@@ -180,6 +193,8 @@ def _check_call(where: str, call: dict[str, object]) -> None:
     for name in ("source", "correlation_id", "user_id"):
         if name in call:
             _text(where, name, call[name], longest=LONGEST_TEXT)
+    if "step" in call:
+        _text(where, "step", call["step"], longest=LONGEST_TEXT)
     if "idempotency_key" in call:
         _text(where, "idempotency_key", call["idempotency_key"])
     for name in ("as_root", "notify"):
@@ -197,10 +212,27 @@ def _check_call(where: str, call: dict[str, object]) -> None:
         raise ValueError(f"{where}: metadata must be a mapping, not {call['metadata']!r}")
 
 
-def instant(where: str, when: object) -> datetime:
+def _check_step(where: str, options: CallOptions) -> None:
+    """A step is a key of the parent's: what would make it none excludes it."""
+    if options.step is None:
+        return
+    if options.as_root:
+        raise ValueError(f"{where}: step and as_root exclude each other: a root has no parent")
+    if options.idempotency_key is not None:
+        raise ValueError(
+            f"{where}: step and idempotency_key exclude each other: a step is the key of its parent"
+        )
+    if options.on_duplicate is not OnDuplicate.RETURN_EXISTING:
+        raise ValueError(
+            f"{where}: step and on_duplicate exclude each other: what a parent that runs again gets"
+            " depends on how its step ended"
+        )
+
+
+def instant(where: str, when: object, *, name: str = "run_at") -> datetime:
     """An aware datetime as UTC, in the years 1970–9998. Raises ValueError."""
     if not isinstance(when, datetime):
-        raise ValueError(f"{where}: run_at must be an aware datetime, not {when!r}")
+        raise ValueError(f"{where}: {name} must be an aware datetime, not {when!r}")
     if when.tzinfo is None or when.utcoffset() is None:
         raise ValueError(
             f"{where}: {when!r} has no time zone; use for example"
@@ -275,6 +307,17 @@ def _timeout(where: str, name: str, value: object) -> float | None:
     return None if value is None else _duration(where, name, value)
 
 
+def _limit(where: str, name: str, value: object) -> float | datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        return _duration(where, name, value)
+    try:
+        return instant(where, value, name=name)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+
+
 def _priority(where: str, name: str, value: object) -> Priority:
     try:
         return Priority(cast("int", value))
@@ -309,6 +352,12 @@ def _child_failure(where: str, name: str, value: object) -> object:
     return value
 
 
+def _orphans(where: str, name: str, value: object) -> object:
+    if value not in ("cancel", "keep"):
+        raise ConfigurationError(f'{where}: {name} must be "cancel" or "keep", not {value!r}')
+    return value
+
+
 _CHECKS: Mapping[str, Callable[[str, str, object], object]] = {
     "queue": _queue,
     "priority": _priority,
@@ -320,6 +369,9 @@ _CHECKS: Mapping[str, Callable[[str, str, object], object]] = {
     "retry_on_timeout": _flag,
     "on_child_failure": _child_failure,
     "timeout_includes_waits": _flag,
+    "orphans": _orphans,
+    "expires": _limit,
+    "deadline": _limit,
 }
 
 E = TypeVar("E", bound=OnDuplicate)

@@ -56,6 +56,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Running time of one attempt (seed:Q4); None: no limit."""
     max_depth: int = 32
     """Generations of children below a root (seed:E11, D24)."""
+    max_generations: int | None = None
+    """How many roots may follow each other by ``as_root`` (D24); None: no limit."""
     suspend_on_await: bool = True
     """Whether a handler that awaits other activities gives its slot up meanwhile (seed:E12)."""
     max_suspended: int = 1000
@@ -137,6 +139,7 @@ _POSITIVE = (
     "max_crashes",
     "timeout",
     "max_depth",
+    "max_generations",
     "max_suspended",
     "max_payload",
     "enqueue_timeout",
@@ -162,6 +165,7 @@ class SettingOverrides(TypedDict, total=False):
     max_crashes: int
     timeout: float | None
     max_depth: int
+    max_generations: int | None
     suspend_on_await: bool
     max_suspended: int
     max_payload: int

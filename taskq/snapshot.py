@@ -19,7 +19,9 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     ``ready_at`` is when it became or will become claimable; ``started_at`` when its latest attempt
     was claimed; ``finished_at`` when it ended; ``lease_until`` is set while it is processing.
     ``worker`` is the worker that holds it or settled it last. ``progress`` is what its handler
-    reported last, in this attempt or an earlier one.
+    reported last, in this attempt or an earlier one. ``generation`` counts the roots since
+    ``origin_id``. ``step`` is its name among its parent's children. It must have started by
+    ``expires_at`` (None once it has run) and ended, with its whole tree, by ``deadline_at``.
     """
 
     id: UUID

@@ -14,11 +14,12 @@ from msgspec import UNSET, Struct
 from taskq.ancestry import maker
 from taskq.backends import CallerTransaction
 from taskq.codec import Codec, digest, from_json, to_json
-from taskq.context import Context, current_or_none
-from taskq.errors import DepthExceeded, SerializationError
+from taskq.context import current_or_none
+from taskq.errors import SerializationError
 from taskq.future import ActivityFuture, Tracker
-from taskq.idempotency import key_hash
-from taskq.model import Activity, Hook, Idempotency, Policy, Priority, Receipt
+from taskq.idempotency import key_hash, step_digest, step_hash
+from taskq.lineage import Lineage, TooDeep, child, new_root
+from taskq.model import Activity, Hook, Idempotency, OnDuplicate, Policy, Priority, Receipt
 from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
 from taskq.retry import RetryPolicy
 from taskq.transaction import EnlistedTracker
@@ -38,6 +39,20 @@ class Client(Tracker, Protocol):
     @property
     def max_depth(self) -> int:
         """Generations of children below a root."""
+        ...
+
+    @property
+    def max_generations(self) -> int | None:
+        """How many roots may follow each other by ``as_root``; None: no limit."""
+        ...
+
+    def callers(self, id: UUID) -> str:
+        """The types from an activity's root down to it, for people; blocks. Never raises: what the
+        store does not tell is left out."""
+        ...
+
+    async def acallers(self, id: UUID) -> str:
+        """The same without blocking the event loop."""
         ...
 
     def new_id(self) -> UUID:
@@ -80,6 +95,8 @@ class Effective(Struct, frozen=True, kw_only=True):
     max_crashes: int
     timeout: float | None
     policy: Policy
+    expires: float | datetime | None
+    deadline: float | datetime | None
 
 
 class Definition(Struct, frozen=True, kw_only=True):
@@ -140,7 +157,8 @@ class Task(Generic[P, R]):
 
         Raises TypeError for arguments that do not fit the signature, SerializationError for a value
         that cannot be stored exactly, EnqueueTimeout, BackendError, IdempotencyConflict,
-        DepthExceeded. Nothing is stored then (after EnqueueTimeout it may have been).
+        DepthExceeded, ValueError for a ``step`` outside of a handler. Nothing is stored then (after
+        EnqueueTimeout it may have been).
 
         With ``options(session=…)`` or ``options(connection=…)``, SQLAlchemy's, the call is stored
         in that transaction: it exists if and only if that commits, and workers learn of it then.
@@ -153,7 +171,10 @@ class Task(Generic[P, R]):
         a failure to serialize is SQLAlchemy's DBAPIError with SQLSTATE 40001, to be repeated as
         after any statement; IdempotencyConflict is only for a key that another call has.
         """
-        activity = self._built(args, kwargs)
+        try:
+            activity = self._built(args, kwargs)
+        except TooDeep as deep:
+            raise deep.explained(self._client.callers(deep.caller)) from None
         transaction = self._call.transaction(self.name)
         if transaction is None:
             return self._future(self._client.submit([activity])[0])
@@ -167,7 +188,10 @@ class Task(Generic[P, R]):
         Cancelled while it stores a call in a transaction of yours, it ends that transaction:
         SQLAlchemy gives up the connection of a statement that was cancelled. Roll it back.
         """
-        activity = self._built(args, kwargs)
+        try:
+            activity = self._built(args, kwargs)
+        except TooDeep as deep:
+            raise deep.explained(await self._client.acallers(deep.caller)) from None
         transaction = self._call.transaction(self.name)
         if transaction is None:
             return self._future((await self._client.asubmit([activity]))[0])
@@ -250,6 +274,8 @@ class Task(Generic[P, R]):
         call = self._call
         effective = self._client.effective(self._options.over(self._definition.options))
         lineage = self._lineage()
+        expires_at, expires_in = _limit(effective.expires)
+        deadline_at, deadline_in = _limit(effective.deadline)
         return Activity(
             id=lineage.id,
             type=self.name,
@@ -259,6 +285,8 @@ class Task(Generic[P, R]):
             origin_id=lineage.origin_id,
             parent_id=lineage.parent_id,
             depth=lineage.depth,
+            generation=lineage.generation,
+            step=call.step,
             priority=effective.priority,
             max_retries=effective.max_retries,
             max_crashes=effective.max_crashes,
@@ -266,20 +294,26 @@ class Task(Generic[P, R]):
             policy=self._policy(effective.policy),
             run_at=call.run_at,
             delay=call.delay,
+            expires_at=expires_at,
+            expires_in=expires_in,
+            deadline_at=_earlier(deadline_at, lineage.deadline),
+            deadline_in=deadline_in,
             metadata=to_json(dict(call.metadata), label="metadata") if call.metadata else None,
             tags=to_json(dict(call.tags), label="tags") if call.tags else None,
             source=call.source,
             correlation_id=call.correlation_id or lineage.correlation_id,
             user_id=call.user_id or lineage.user_id,
-            idempotency=self._idempotency(effective.queue, payload),
+            idempotency=self._idempotency(effective.queue, payload, lineage),
         )
 
     def _policy(self, policy: Policy) -> Policy:
         hooks = tuple(self._definition.hooks)
         return msgspec.structs.replace(policy, hooks=hooks) if hooks else policy
 
-    def _idempotency(self, queue: str, payload: str) -> Idempotency | None:
+    def _idempotency(self, queue: str, payload: str, lineage: Lineage) -> Idempotency | None:
         key = self._call.idempotency_key
+        if self._call.step is not None:
+            return self._as_step(self._call.step, payload, lineage)
         if key is None:
             return None
         return Idempotency(
@@ -290,32 +324,32 @@ class Task(Generic[P, R]):
             check_arguments=self._call.on_mismatch == "error",
         )
 
-    def _lineage(self) -> _Lineage:
-        """Where the new activity stands in the tree (seed:S3–S6, Q11; D24)."""
+    def _as_step(self, step: str, payload: str, lineage: Lineage) -> Idempotency:
+        parent = lineage.parent_id
+        if parent is None:
+            raise ValueError(
+                f"{self.name}: step={step!r} names a child of the running handler, and none is"
+                " running here; outside of handlers use idempotency_key"
+            )
+        return Idempotency(
+            key=step,
+            hash=step_hash(parent, step),
+            digest=step_digest(self.name, payload),
+            on_duplicate=OnDuplicate.ALLOW_REUSE_ON_FAILURE,
+            check_arguments=self._call.on_mismatch == "error",
+            step_of=parent,
+            renew_before=lineage.parent_ready_at,
+        )
+
+    def _lineage(self) -> Lineage:
+        """Where the new activity stands in the tree. Raises TooDeep."""
         id = self._client.new_id()
         context = current_or_none()
         if context is None or context.owner is not self._client.owner:
-            return _Lineage(id=id, root_id=id, origin_id=id)
+            return Lineage(id=id, root_id=id, origin_id=id)
         if self._call.as_root:
-            return _Lineage(id=id, root_id=id, origin_id=context.origin_id)
-        if context.depth + 1 > self._client.max_depth:
-            raise DepthExceeded(self._too_deep(context))
-        return _Lineage(
-            id=id,
-            root_id=context.root_id,
-            origin_id=context.origin_id,
-            parent_id=context.id,
-            depth=context.depth + 1,
-            correlation_id=context.correlation_id,
-            user_id=context.user_id,
-        )
-
-    def _too_deep(self, context: Context) -> str:
-        return (
-            f"{self.name} would be generation {context.depth + 1} below its root"
-            f" {context.root_id}, called by {context.type} ({context.id}); max_depth is"
-            f" {self._client.max_depth}. Use options(as_root=True) to start a tree of its own"
-        )
+            return new_root(self.name, id, context, most=self._client.max_generations)
+        return child(self.name, id, context, deepest=self._client.max_depth)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
@@ -341,16 +375,13 @@ class SyncTask(Task[P, R]):
         return function(*args, **kwargs)
 
 
-class _Lineage(Struct, frozen=True, kw_only=True):
-    """Where an activity stands in its tree."""
+def _limit(given: float | datetime | None) -> tuple[datetime | None, float | None]:
+    """A limit as an instant or as seconds from the call."""
+    return (given, None) if isinstance(given, datetime) else (None, given)
 
-    id: UUID
-    root_id: UUID
-    origin_id: UUID
-    parent_id: UUID | None = None
-    depth: int = 0
-    correlation_id: str | None = None
-    user_id: str | None = None
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((at for at in (one, other) if at is not None), default=None)
 
 
 def completed(options: TaskOptions, *, retry: RetryPolicy) -> Effective:
@@ -374,5 +405,8 @@ def completed(options: TaskOptions, *, retry: RetryPolicy) -> Effective:
             retry_on_timeout=said("retry_on_timeout", True),
             on_child_failure=said("on_child_failure", "fail"),
             timeout_includes_waits=said("timeout_includes_waits", False),
+            orphans=said("orphans", "cancel"),
         ),
+        expires=said("expires", None),
+        deadline=said("deadline", None),
     )

@@ -122,6 +122,9 @@ class FaultyBackend:
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         return await self._do("claim", self.inner.claim, request)
 
+    async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
+        return await self._do("claim_overdue", self.inner.claim_overdue, worker, limit, lease)
+
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         return await self._do("settle", self.inner.settle, transitions)
 
@@ -153,6 +156,9 @@ class FaultyBackend:
 
     async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:
         await self._do("report_progress", self.inner.report_progress, worker, reports)
+
+    async def cancel_children(self, parents: Collection[UUID]) -> list[UUID]:
+        return await self._do("cancel_children", self.inner.cancel_children, parents)
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         return await self._do("outcomes", self.inner.outcomes, ids)

@@ -191,7 +191,9 @@ class Backend(Protocol):
         left as it is and counts as created (a repeated call). Keys follow
         ``taskq.idempotency.resolve``; the same key twice in a batch is folded in order. Raises
         IdempotencyConflict, BackendUnavailable, Unstorable when something in the batch never can be
-        stored; nothing is stored then.
+        stored; nothing is stored then. A step's key is not shown as ``idempotency_key``. Limits are
+        kept as instants: ``expires_at`` or now + ``expires_in``, whichever is earlier, likewise the
+        deadline.
         """
         ...
 
@@ -199,12 +201,22 @@ class Backend(Protocol):
         """Give up to ``limit`` pending activities of these queues and types to this worker.
 
         In order of priority (highest first), ready time, id; ``children`` before that by depth, the
-        deepest first. Each gets status processing, claim
-        number + 1 (1 after the highest that can be stored), started_at and lease_until = now +
-        lease by the store's clock. Isolated ones are passed over, or with ``alone`` only they are
-        given. An activity whose cancel is requested is never pending. Never returns one activity
-        twice, whatever runs at the same time. Fewer than ``limit`` may be given though there are
-        more: only none means that nothing is left but what others are just claiming.
+        deepest first. Each gets status processing, claim number + 1 (1 after the highest that can
+        be stored), started_at (``Attempt.claimed_at``) and lease_until = now + lease by the store's
+        clock. Isolated ones are passed over, or with ``alone`` only they are given. An activity
+        whose cancel is requested is never pending. Never returns one activity twice, whatever runs
+        at the same time. Fewer than ``limit`` may be given though there are more: only none means
+        that nothing is left but what others are just claiming.
+        """
+        ...
+
+    async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
+        """Give this worker what nobody is to start any more, so that it ends it: up to ``limit``
+        activities that are pending, scheduled or retrying, of any queue and type, and whose
+        ``expires_at`` or ``deadline_at`` is not after the store's now; in order of their ids.
+
+        ``lease`` is seconds. Otherwise as ``claim``, which gives those of them that are pending
+        too: who claims asks ``lifecycle.lateness`` before it starts anything.
         """
         ...
 
@@ -288,6 +300,11 @@ class Backend(Protocol):
         not reach the disk."""
         ...
 
+    async def cancel_children(self, parents: Collection[UUID]) -> list[UUID]:
+        """Cancel, as ``cancel`` does with ``tree``, what is left of the children of these: what has
+        not ended, except steps and the hooks of their parent. Answers which, once each."""
+        ...
+
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         """How activities ended. Those still on their way are absent; unknown ids map to None."""
         ...
@@ -348,7 +365,8 @@ class Operator(Protocol):
         self, ids: Sequence[UUID], *, actor: str, reason: str = ""
     ) -> Mapping[UUID, Status]:
         """Send ended activities round again: pending now, retry_count and crash_count 0, result and
-        error cleared and progress too, the claim number kept, ``isolate`` as at submit. Only from
+        error cleared and progress too, the claim number kept, ``isolate`` as at submit, limits that
+        have passed (``expires_at``, ``deadline_at``) lifted. Only from
         ``lifecycle.RETRYABLE_BY_OPERATOR``.
 
         Answers each found activity's status before; others than those retryable are left as they

@@ -23,6 +23,28 @@ def ready_at(activity: Activity[object], now: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
+def expires_at(activity: Activity[object], now: datetime) -> datetime | None:
+    """By when it must have started; None: no limit."""
+    return _earlier(activity.expires_at, activity.expires_in, now)
+
+
+def deadline_at(activity: Activity[object], now: datetime) -> datetime | None:
+    """By when it must have ended; None: no limit."""
+    return _earlier(activity.deadline_at, activity.deadline_in, now)
+
+
+def _earlier(at: datetime | None, within: float | None, now: datetime) -> datetime | None:
+    """An instant, or so many seconds from ``now``; of both the earlier. Within FIRST and LAST."""
+    limits = [] if at is None else [min(max(at.astimezone(UTC), FIRST), LAST)]
+    limits += [] if within is None else [later(now, within)]
+    return min(limits, default=None)
+
+
+def still(limit: datetime | None, now: datetime) -> datetime | None:
+    """A limit for what an operator starts again at ``now``: one that has passed is lifted."""
+    return limit if limit is not None and limit > now else None
+
+
 def first_status(ready_at: datetime, now: datetime) -> Status:
     """Scheduled for one that is ready after ``now``, else pending."""
     return Status.SCHEDULED if ready_at > now else Status.PENDING

@@ -18,6 +18,7 @@ def check_activity(activity: Activity[object]) -> None:
         activity.source,
         activity.correlation_id,
         activity.user_id,
+        activity.step,
     )
 
 

@@ -73,7 +73,8 @@ def _derived(info: ActivityInfo, events: Sequence[EventRow]) -> Iterator[_Place]
         scheduled = TimelineEntry(at=info.created_at, kind="scheduled", detail=detail)
         yield info.created_at, 0, 0, scheduled
     attempt = _latest_attempt(info, events)
-    if info.started_at is not None:
+    ran = info.started_at is not None and not ended_unstarted(info)
+    if info.started_at is not None and ran:
         started = TimelineEntry(
             at=info.started_at, kind="started", attempt=attempt, worker=info.worker
         )
@@ -82,7 +83,7 @@ def _derived(info: ActivityInfo, events: Sequence[EventRow]) -> Iterator[_Place]
         end = TimelineEntry(
             at=info.finished_at,
             kind=_end(info),
-            attempt=attempt if info.started_at else None,
+            attempt=attempt if ran else None,
             worker=info.worker,
             detail=error_detail(info.error),
         )
@@ -92,6 +93,14 @@ def _derived(info: ActivityInfo, events: Sequence[EventRow]) -> Iterator[_Place]
 def _end(info: ActivityInfo) -> str:
     timed_out = info.error is not None and info.error.kind is ErrorKind.TIMEOUT
     return "timed_out" if info.status is Status.FAILED and timed_out else info.status.value
+
+
+def ended_unstarted(info: ActivityInfo) -> bool:
+    """Whether its latest claim was only to end it, because it was too late to start it."""
+    error = info.error
+    if error is None or error.kind not in (ErrorKind.EXPIRED, ErrorKind.DEADLINE):
+        return False
+    return info.status is Status.FAILED and error.attempts == info.retry_count + info.crash_count
 
 
 def _latest_attempt(info: ActivityInfo, events: Iterable[EventRow]) -> int:

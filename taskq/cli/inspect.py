@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from taskq.app import TaskQ
+from taskq.backends.timeline import ended_unstarted
 from taskq.cli.activity import activity_fields, attempts, outcome, progress_text
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone
@@ -317,7 +318,9 @@ def _details(info: ActivityInfo, family: Family) -> list[tuple[str, str]]:
         ("limits", timeout),
         ("created", instant(info.created_at)),
         ("ready", instant(info.ready_at)),
-        ("started", info.started_at and instant(info.started_at)),
+        ("starts by", info.expires_at and instant(info.expires_at)),
+        ("ends by", info.deadline_at and instant(info.deadline_at)),
+        ("started", _started(info)),
         ("finished", info.finished_at and instant(info.finished_at)),
         ("lease until", info.lease_until and instant(info.lease_until)),
         ("cancel asked", info.cancel_requested_at and instant(info.cancel_requested_at)),
@@ -325,7 +328,10 @@ def _details(info: ActivityInfo, family: Family) -> list[tuple[str, str]]:
         ("worker", info.worker),
         ("parent", _parent(info, family.parent)),
         ("children", _children(info, family.children)),
+        ("step", info.step),
         ("root", None if info.root_id == info.id else info.root_id),
+        ("origin", None if info.origin_id == info.root_id else info.origin_id),
+        ("generation", info.generation or None),
         ("key", info.idempotency_key),
         ("source", info.source),
         ("correlation", info.correlation_id),
@@ -336,6 +342,13 @@ def _details(info: ActivityInfo, family: Family) -> list[tuple[str, str]]:
         ("error", info.error and f"{info.error.type}: {info.error.message}"),
     ]
     return [(name, str(value)) for name, value in pairs if value is not None and value != ""]
+
+
+def _started(info: ActivityInfo) -> str | None:
+    """When its latest attempt began, if that was more than a claim to end it."""
+    if info.started_at is None or ended_unstarted(info):
+        return None
+    return instant(info.started_at)
 
 
 def _cut(text: str) -> str:

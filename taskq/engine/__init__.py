@@ -218,6 +218,7 @@ class Engine:
         self._start(lifeline, "ledger", parts.ledger.run)
         self._start(lifeline, "fence", parts.fence.run)
         self._start(lifeline, "canceller", parts.canceller.run)
+        self._start(lifeline, "deadlines", parts.deadlines.run)
         self._start(lifeline, "hints", parts.hints.run)
         if not self._options.suspend_on_await:
             self._start(lifeline, "deadlock", parts.deadlock.run)

@@ -22,7 +22,15 @@ from taskq.engine.isolation import run_isolated
 from taskq.engine.limit import TimeLimit
 from taskq.engine.seat import Seat, Seating
 from taskq.events import Started
-from taskq.lifecycle import Cancelled, Failed, Interrupted, Outcome, Succeeded, TimedOut
+from taskq.lifecycle import (
+    Cancelled,
+    Failed,
+    Interrupted,
+    Outcome,
+    Overdue,
+    Succeeded,
+    TimedOut,
+)
 from taskq.middleware import Middleware
 from taskq.model import ErrorInfo, ErrorKind
 
@@ -187,6 +195,8 @@ def _stopped(held: Held, late: ErrorInfo | None) -> Outcome:
             return TimedOut(late or timeout_error(held.attempt, None))
         case Stop.CANCELLED:
             return Cancelled()
+        case Stop.DEADLINE:
+            return Overdue(started=True)
         case Stop.SHUTDOWN | Stop.LEASE_LOST:
             return Interrupted()
         case _:

@@ -16,6 +16,7 @@ from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
 from taskq.engine.ledger import Ledger
 from taskq.engine.options import EngineOptions
+from taskq.engine.orphans import Orphans
 from taskq.engine.pace import PATIENCE, Pace
 from taskq.engine.returns import Returns
 from taskq.engine.slots import Slots
@@ -40,6 +41,8 @@ class Dispatcher:
     the store hints that there is something (``ring``), and otherwise after the poll interval, which
     grows while nothing comes. A claim is never given up half way; after one whose reply was lost it
     first gives back what the store thinks that this worker holds.
+
+    What was claimed before gets rid of its orphans first; if that fails, nothing is started.
 
     Activities to be isolated are claimed when nothing else runs, and run with nothing beside them.
     Under constant load it looks about once a lease whether there are any, and only then lets the
@@ -76,6 +79,7 @@ class Dispatcher:
         self._slots = slots
         self._pace = pace
         self._returns = returns
+        self._orphans = Orphans(ground)
         self._ledger = ledger
         self._poll = Backoff(
             ground.random, first=ground.options.poll_interval, last=ground.options.poll_max
@@ -154,6 +158,11 @@ class Dispatcher:
     ) -> int:
         """Claim and hand over; how many."""
         attempts = await self._claimed(limit, types=types or self._types, alone=alone)
+        try:
+            await self._orphans.cancel(attempts)
+        except BaseException:
+            await self._returns.give_back(attempts)
+            raise
         self._slots.hand_over(attempts)
         return len(attempts)
 

@@ -27,6 +27,7 @@ class Stop(StrEnum):
 
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
+    DEADLINE = "deadline"
     SHUTDOWN = "shutdown"
     LEASE_LOST = "lease_lost"
 

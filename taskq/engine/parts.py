@@ -11,6 +11,7 @@ from taskq.bridge.poster import Post
 from taskq.engine.attempt import Runner
 from taskq.engine.canceller import Canceller
 from taskq.engine.contact import Contact
+from taskq.engine.deadlines import Deadlines
 from taskq.engine.deadlock import Deadlock
 from taskq.engine.dispatcher import Dispatcher
 from taskq.engine.fence import Fence
@@ -38,8 +39,8 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                        promoter, reaper          runner, seats      keeper, fence, canceller
-                                                  └─progress─▶ reporter
+                        promoter, reaper          runner, seats      keeper, fence, canceller,
+                                                  └─progress─▶ reporter      deadlines
 
     Made on the engine's event loop.
     """
@@ -70,6 +71,7 @@ class Parts:
         self.canceller = Canceller(ground)
         self.reporter = Reporter(ground)
         self.ledger = Ledger(ground, contact=contact, rollup=rollup, reporter=self.reporter)
+        self.deadlines = Deadlines(ground, ledger=self.ledger, returns=returns)
         self.permits = Permits(options.concurrency)
         self.deadlock = Deadlock(ground, permits=self.permits)
         runner = Runner(
@@ -87,13 +89,16 @@ class Parts:
             runner=runner,
             ledger=self.ledger,
             returns=returns,
+            deadlines=self.deadlines,
             pace=pace,
         )
         self.dispatcher = Dispatcher(
             ground, types=types, slots=self.slots, pace=pace, returns=returns, ledger=self.ledger
         )
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
-        self.reaper = Reaper(ground, contact=contact, returns=returns, rollup=rollup)
+        self.reaper = Reaper(
+            ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
+        )
         self.hints = Hints(
             ground,
             post=post,

@@ -1,4 +1,4 @@
-"""The reaper: returns what lost workers held (design 7.5)."""
+"""The reaper: returns what lost workers held (design 7.5), and ends what waits too long."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import anyio
 from msgspec.structs import replace
 
 from taskq.engine.contact import Contact
+from taskq.engine.deadlines import Deadlines
 from taskq.engine.ground import Ground
 from taskq.engine.record import count_of
 from taskq.engine.returns import Returns
@@ -22,7 +23,8 @@ from taskq.model import Attempt, ErrorInfo, ErrorKind, Lease, Status
 
 
 class Reaper:
-    """Looks every ``reaper_interval`` seconds for leases that have ended, whoever held them.
+    """Looks every ``reaper_interval`` seconds for leases that have ended, whoever held them, and
+    for activities whose limits have passed, which it has ``deadlines`` end.
 
     It remembers nothing between two looks (bug:B13, B79). It acts only after the store has been
     reachable for one whole lease: after an outage, workers that are alive renew first. Several
@@ -30,7 +32,13 @@ class Reaper:
     """
 
     def __init__(
-        self, ground: Ground, *, contact: Contact, returns: Returns, rollup: Rollup
+        self,
+        ground: Ground,
+        *,
+        contact: Contact,
+        returns: Returns,
+        rollup: Rollup,
+        deadlines: Deadlines,
     ) -> None:
         self._ground = ground
         self._options = ground.options
@@ -40,6 +48,7 @@ class Reaper:
         self._contact = contact
         self._returns = returns
         self._rollup = rollup
+        self._deadlines = deadlines
 
     async def run(self) -> None:
         """Sweep for ever. Raises BackendError when the store cannot be reached."""
@@ -48,6 +57,7 @@ class Reaper:
             while self._contact.unbroken(self._clock.monotonic()) >= self._options.lease:
                 if not await self._sweep(passed):
                     break
+            await self._deadlines.sweep()
             self._progress()
             await anyio.sleep(self._options.reaper_interval * (0.8 + 0.2 * self._ground.random()))
 

@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from taskq.bridge.leftover import drop_leftover_cancel
 from taskq.engine.attempt import Runner
+from taskq.engine.deadlines import Deadlines
 from taskq.engine.ground import Ground
 from taskq.engine.handler import Handler
 from taskq.engine.holdings import Held, Stop
@@ -20,7 +21,7 @@ from taskq.engine.pace import Pace
 from taskq.engine.permits import Permits
 from taskq.engine.returns import Returns
 from taskq.events import LeaseLost, ThreadOverran
-from taskq.lifecycle import Cancelled, TimedOut, Unstarted
+from taskq.lifecycle import Cancelled, Overdue, TimedOut, Unstarted
 
 UNKNOWN_TYPE_PAUSE = 5.0
 """Seconds for which an activity of a type without handler is put back (seed:W21)."""
@@ -46,6 +47,7 @@ class Slots:
         runner: Runner,
         ledger: Ledger,
         returns: Returns,
+        deadlines: Deadlines,
         pace: Pace,
     ) -> None:
         self.permits = permits
@@ -55,6 +57,7 @@ class Slots:
         self._runner = runner
         self._ledger = ledger
         self._returns = returns
+        self._deadlines = deadlines
         self._pace = pace
         self._holdings = ground.holdings
         self._clock = ground.clock
@@ -230,16 +233,24 @@ class Slots:
         if self._closing or held.elder is not None or not self._holdings.startable(held, now):
             await self._returns.give_back([held])
             return
+        late = self._deadlines.late(held)
+        if late is not None:
+            self._ledger.put(held, late, 0.0)
+            return
         handler = self._handlers.get(held.attempt.type)
         if handler is None:
             self._ledger.put(held, Unstarted(UNKNOWN_TYPE_PAUSE), 0.0)
             return
-        outcome = await self._runner.run(held, handler)
+        self._deadlines.watch(held)
+        try:
+            outcome = await self._runner.run(held, handler)
+        finally:
+            self._deadlines.forget(held)
         seconds = self._clock.monotonic() - now
         self._pace.measure(seconds)
         if held.lease_lost:
             self._emit(LeaseLost(attempt=held.attempt))
-        if held.threads and isinstance(outcome, TimedOut):
+        if held.threads and isinstance(outcome, (TimedOut, Overdue)):
             self._emit(ThreadOverran(attempt=held.attempt))
         if not held.finished:
             self._ledger.put(held, outcome, seconds)

@@ -323,9 +323,7 @@ def test_a_taken_name_names_both_places(taskq: TaskQ) -> None:
         async def another() -> None: ...
 
 
-@pytest.mark.parametrize(
-    "option", ["step", "orphans", "expires", "deadline", "unique_for", "run_in"]
-)
+@pytest.mark.parametrize("option", ["unique_for", "run_in"])
 def test_an_option_whose_machinery_is_not_there_is_not_accepted(taskq: TaskQ, option: str) -> None:
     @taskq.activity
     async def send() -> None: ...

@@ -10,8 +10,10 @@ import pytest
 from taskq import (
     ActivityDeadLettered,
     ActivityFailed,
+    BackendUnavailable,
     Context,
     DeadLetter,
+    DepthExceeded,
     ErrorKind,
     RetryError,
     RetryPolicy,
@@ -21,7 +23,8 @@ from taskq import (
     current,
     current_or_none,
 )
-from taskq.snapshot import ActivityInfo
+from taskq.snapshot import ActivityInfo, Filter, Page
+from tests.calls.conftest import NewApp
 
 SOON = RetryPolicy(initial_delay=0.01)
 
@@ -134,6 +137,91 @@ async def test_a_child_too_deep_is_refused_and_fails_its_caller_for_good(app: Ta
         with pytest.raises(ActivityFailed) as caught:
             await (await dig.adelay(4))
     assert type(caught.value) is ActivityFailed
+
+
+async def test_too_deep_names_the_chain_of_its_callers(app: TaskQ) -> None:
+    """seed:S5: from the root down, in sync and in async handlers alike."""
+
+    @app.activity
+    async def dig(levels: int) -> None:
+        await (await dig.adelay(levels - 1))
+
+    @app.activity
+    def bore() -> None:
+        dig.delay(9).result(timeout=10)
+
+    @app.activity
+    def drill() -> None:
+        drill.delay().result(timeout=10)
+
+    app.client.max_depth = 3
+    async with app.worker(concurrency=10):
+        with pytest.raises(ActivityFailed) as caught:
+            await (await bore.adelay())
+        with pytest.raises(ActivityFailed) as sync:
+            await (await drill.adelay())
+    deep = [await ended_deepest(app, error.value.id) for error in (caught, sync)]
+    assert "Callers: bore > dig (3 times)" in deep[0]
+    assert "Callers: drill (4 times)" in deep[1]
+
+
+async def ended_deepest(app: TaskQ, root: UUID) -> str:
+    """What the deepest activity of a tree died of."""
+    page = await app.client.call(app.client.store.list, Filter(root_id=root), Page())
+    [deepest] = [info for info in page.items if info.depth == 3]
+    assert deepest.error is not None
+    assert deepest.error.type == "taskq.errors.DepthExceeded"
+    return deepest.error.message
+
+
+async def test_without_the_store_too_deep_says_what_is_known(taskq: TaskQ) -> None:
+    @taskq.activity
+    async def dig() -> str:
+        taskq.client.store.get = unavailable  # type: ignore[method-assign]
+        with pytest.raises(DepthExceeded) as caught:
+            await dig.adelay()
+        return str(caught.value)
+
+    async def unavailable(_: object) -> dict[UUID, ActivityInfo]:
+        raise BackendUnavailable("away")
+
+    taskq.client.max_depth = 0
+    async with taskq.worker():
+        message = await (await dig.adelay())
+    assert "max_depth is 0" in message
+    assert "Callers" not in message
+
+
+async def test_roots_made_by_handlers_are_counted_and_can_be_capped(new_app: NewApp) -> None:
+    """D24: a loop through as_root is seen, its origin named, and stopped where that is wanted."""
+    app = new_app(max_generations=2, poll_interval=0.05)
+    made: list[UUID] = []
+    refused: list[str] = []
+
+    @app.activity
+    async def leaf() -> int:
+        return current().generation
+
+    @app.activity
+    async def again() -> int:
+        try:
+            made.append((await again.options(as_root=True).adelay()).id)
+        except DepthExceeded as error:
+            refused.append(str(error))
+        return await (await leaf.adelay())
+
+    async with app.worker():
+        first = await again.adelay()
+        counts = [await first]
+        while len(counts) < 3:
+            counts.append(await again.future(made[len(counts) - 1]))
+    infos = [await again.future(id).ainfo() for id in made]
+    assert counts == [0, 1, 2]
+    assert [info.generation for info in infos] == [1, 2]
+    assert {info.origin_id for info in infos} == {first.id}
+    [message] = refused
+    assert f"root number 3 after the first one {first.id}" in message
+    assert "max_generations is 2. Callers: again" in message
 
 
 async def test_a_handler_of_one_app_makes_roots_in_another(app: TaskQ) -> None:

@@ -19,7 +19,17 @@ from pathlib import Path
 
 import anyio
 
-from taskq import Context, DeadLetter, NonRetryError, RetryPolicy, Snooze, TaskQ, current, events
+from taskq import (
+    ActivityFailed,
+    Context,
+    DeadLetter,
+    NonRetryError,
+    RetryPolicy,
+    Snooze,
+    TaskQ,
+    current,
+    events,
+)
 
 FOLDER = Path(__file__).resolve().parent
 FILE = os.open(FOLDER / "effects.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -226,6 +236,35 @@ async def family(children: int) -> Token:
     with effect() as token:
         for _ in range(children):
             await quick.adelay()
+        return token
+
+
+@taskq.activity(max_crashes=50)
+async def mend() -> Token:
+    """Fails for good until the test makes the file ``mended``."""
+    with effect() as token:
+        if not opened("mended"):
+            raise NonRetryError("broken")
+        return token
+
+
+@taskq.activity(max_crashes=50, on_child_failure="retry")
+async def tree() -> Token:
+    """Makes steps, one that completes and one that fails at first, and a child that is none.
+
+    Then it waits for the file ``go``, and is retried while its second step has failed.
+    """
+    with effect() as token:
+        await (await nap.options(step="nap").adelay(0.0))
+        second = await mend.options(step="mend").adelay()
+        await gate.adelay("never")
+        try:
+            await second
+        except ActivityFailed:
+            note("broken", of=second.id.hex, claim=current().claim)
+            while not opened("go"):
+                await anyio.sleep(STEP)
+            raise
         return token
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from taskq import ActivityCancelled
-from taskq.lifecycle import Failed, Succeeded
+from taskq.lifecycle import Expired, Failed, Succeeded
 from taskq.model import ErrorInfo
 
 NASTY = ErrorInfo(
@@ -167,6 +167,21 @@ def test_show_tells_the_error_its_traceback_and_the_retry(cli, shelf) -> None:
     said = cli("show", str(future.id)).stdout
     assert "retrying" in said and "OSError: gone" in said
     assert "Traceback\n  line 7" in said and "again in 60 s" in said
+
+
+def test_show_tells_limits_and_that_it_was_never_started(cli, shelf) -> None:
+    """Its only claim was to end it; the limits and the step are said where there are any."""
+    future = shelf.greet.options(expires=3600, deadline=7200).delay("Ada")
+    plain = shelf.greet.options(delay=60).delay("Grace")
+    before = cli("show", str(future.id)).stdout
+    assert "starts by" in before and "ends by" in before
+    shelf.end(Expired())
+    said = cli("show", str(future.id)).stdout
+    assert "Expired: it had not started by" in said
+    lines = [line.split() for line in said.splitlines()]
+    assert ["attempts", "0"] in lines
+    assert "started" not in {line[0] for line in lines if line}
+    assert "starts by" not in cli("show", str(plain.id)).stdout
 
 
 def test_show_as_json_holds_the_timeline(cli, shelf) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 
 from taskq.errors import IdempotencyConflict
-from taskq.idempotency import Holder, Resolution, key_hash, resolve
+from taskq.idempotency import Holder, Resolution, key_hash, resolve, step_hash
 from taskq.model import Idempotency, OnDuplicate, Status
 
 OLD, NEW = UUID(int=1), UUID(int=2)
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def wanted(on_duplicate: OnDuplicate, *, check: bool = True) -> Idempotency:
@@ -19,8 +21,8 @@ def wanted(on_duplicate: OnDuplicate, *, check: bool = True) -> Idempotency:
     )
 
 
-def holder(status: Status, *, same: bool = True) -> Holder:
-    return Holder(id=OLD, status=status, same_arguments=same)
+def holder(status: Status, *, same: bool = True, created: datetime = NOW) -> Holder:
+    return Holder(id=OLD, status=status, created_at=created, same_arguments=same)
 
 
 @pytest.mark.parametrize("status", Status)
@@ -87,3 +89,55 @@ def test_a_keys_scope_is_queue_and_type() -> None:
     }
     assert len(hashes) == 4
     assert all(len(hash) == 32 for hash in hashes)
+
+
+STEP = Idempotency(
+    key="charge",
+    hash=b"h",
+    digest=b"d",
+    on_duplicate=OnDuplicate.ALLOW_REUSE_ON_FAILURE,
+    step_of=UUID(int=3),
+    renew_before=NOW,
+)
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("seconds", [-1, 0, 1])
+def test_a_step_that_ended_badly_is_renewed_only_if_it_is_older_than_the_parents_new_run(
+    status: Status, seconds: int
+) -> None:
+    """design 7.10: made at or after that instant, only a crash or a hand-back lies between."""
+    made = NOW + timedelta(seconds=seconds)
+
+    answer = resolve(NEW, STEP, holder(status, created=made))
+
+    bad = status in {Status.FAILED, Status.DEAD_LETTER, Status.CANCELLED}
+    assert answer is (Resolution.CREATE if bad and seconds < 0 else Resolution.RETURN)
+
+
+def test_a_conflict_of_a_step_names_step_and_parent() -> None:
+    with pytest.raises(IdempotencyConflict) as caught:
+        resolve(NEW, STEP, holder(Status.COMPLETED, same=False))
+
+    assert f"the step 'charge' of activity {STEP.step_of} was used" in str(caught.value)
+    assert caught.value.existing == OLD
+
+
+def test_a_steps_hash_is_that_of_no_key_and_of_no_other_step() -> None:
+    """No queue's name is empty, so no caller's key can be taken for a step."""
+    parent, other = UUID(int=3), UUID(int=4)
+    hashes = [
+        step_hash(parent, "a"),
+        step_hash(parent, "b"),
+        step_hash(other, "a"),
+        key_hash("step", str(parent), "a"),
+        key_hash("default", "step", "a"),
+    ]
+
+    assert len(set(hashes)) == len(hashes)
+    assert {len(each) for each in hashes} == {32}
+
+
+def test_a_step_is_shown_as_no_key() -> None:
+    assert STEP.shown is None
+    assert wanted(OnDuplicate.NO_REUSE).shown == "k"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,14 +17,17 @@ from taskq.lifecycle import (
     TRANSITIONS,
     Cancelled,
     Crashed,
+    Expired,
     Failed,
     Interrupted,
     Note,
     Outcome,
+    Overdue,
     Snoozed,
     Succeeded,
     TimedOut,
     decide,
+    lateness,
 )
 from taskq.model import Attempt, ErrorInfo, ErrorKind, Policy, Priority, Status
 from taskq.retry import RetryPolicy
@@ -41,6 +44,9 @@ OUTCOMES: list[Outcome] = [
     Interrupted(),
     Snoozed(3.0),
     Crashed(),
+    Expired(),
+    Overdue(started=False),
+    Overdue(started=True),
 ]
 
 
@@ -297,3 +303,60 @@ def test_the_policys_jitter_is_placed_by_chance() -> None:
         for chance in (0.0, 0.5, 1.0)
     ]
     assert delays == [5.0, 10.0, 15.0]
+
+
+@pytest.mark.parametrize(
+    ("expires", "deadline", "after", "expected"),
+    [
+        (None, None, 1e9, None),
+        (5, None, 4.9, None),
+        (5, None, 5.0, Expired()),
+        (None, 5, 4.9, None),
+        (None, 5, 5.0, Overdue(started=False)),
+        (5, 5, 6.0, Expired()),
+        (-1, None, 0.0, Expired()),
+        (None, 0, 0.0, Overdue(started=False)),
+    ],
+)
+def test_what_is_too_late_is_told_in_seconds_from_the_claim(
+    expires: int | None, deadline: int | None, after: float, expected: Outcome | None
+) -> None:
+    def at(seconds: int | None) -> datetime | None:
+        return None if seconds is None else NOW + timedelta(seconds=seconds)
+
+    claimed = attempt(claimed_at=NOW, expires_at=at(expires), deadline_at=at(deadline))
+
+    assert lateness(claimed, after=after) == expected
+
+
+def test_where_the_store_does_not_say_when_it_was_claimed_nothing_is_too_late() -> None:
+    assert lateness(attempt(expires_at=NOW, deadline_at=NOW), after=1e9) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "attempts"),
+    [
+        (Expired(), ErrorKind.EXPIRED, 2),
+        (Overdue(started=False), ErrorKind.DEADLINE, 2),
+        (Overdue(started=True), ErrorKind.DEADLINE, 3),
+    ],
+)
+def test_what_is_too_late_ends_failed_for_good(
+    outcome: Outcome, kind: ErrorKind, attempts: int
+) -> None:
+    """An attempt that never began is none: it is not counted."""
+    late = attempt(
+        retry_count=2,
+        max_retries=None,
+        policy=Policy(hooks=("on_dead_letter", "on_failure")),
+        expires_at=NOW,
+        deadline_at=NOW,
+    )
+
+    transition = decide(late, outcome)
+
+    assert transition.status is Status.FAILED
+    assert (transition.hook_names, transition.note) == (("on_failure",), None)
+    assert transition.error is not None
+    assert (transition.error.kind, transition.error.attempts) == (kind, attempts)
+    assert str(NOW.date()) in transition.error.message

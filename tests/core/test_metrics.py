@@ -63,6 +63,8 @@ def every_event() -> Iterator[events.Event]:
     yield from ends()
     yield from ends(HOOK, error("TimeoutError", ErrorKind.TIMEOUT))
     yield from ends(why=error("taskq.errors.SerializationError", ErrorKind.RESULT))
+    yield from ends(why=error("Expired", ErrorKind.EXPIRED))
+    yield from ends(why=error("DeadlinePassed", ErrorKind.DEADLINE))
     yield events.HandedBack(attempt=ATTEMPT)
     yield events.LeaseLost(attempt=ATTEMPT)
     yield events.WorkerLost(attempt=ATTEMPT, error=error(kind=ErrorKind.CRASHED), dead=False)
@@ -81,6 +83,9 @@ def every_event() -> Iterator[events.Event]:
         yield events.BackgroundError(worker=ID, loop=loop, error=BackendUnavailable("away"))
     yield events.BackgroundError(worker=ID, loop="slots", error=RuntimeError("a secret"))
     yield events.BackgroundRecovered(worker=ID, loop="keeper", seconds=1.0)
+    yield events.Deadlocked(
+        worker=ID, handlers=(events.Blocked(id=ID, type="parent", awaits=(ID,)),)
+    )
 
 
 def names(event: events.Event) -> list[str]:

@@ -223,7 +223,7 @@ def shown(name: str) -> str:
     """A setting's default, as the table shows it."""
     match getattr(Settings(), name):
         case None:
-            return "as `concurrency`"
+            return "as `concurrency`" if name == "threads" else "`None`"
         case str(text):
             return f"`{text}`"
         case float(number):

@@ -17,7 +17,7 @@ from taskq.bridge import ResidentBridge
 from taskq.errors import BackendUnavailable
 from taskq.identifiers import new_id
 from taskq.lifecycle import Crashed, Failed, Verdict, decide
-from taskq.model import COUNTED_TO, Attempt, Status
+from taskq.model import COUNTED_TO, LONGEST_TEXT, Attempt, Status
 from taskq.testing.conformance.samples import beat, bucket, call, error, worker
 from tests.postgres.conftest import MakeBackend, Sql
 from tests.postgres_databases import Databases
@@ -64,6 +64,38 @@ def test_the_highest_counts_are_settled(
 
     assert settled.verdict is Verdict.APPLIED
     assert settled.status in (Status.DEAD_LETTER, Status.RETRYING)
+
+
+@pytest.mark.parametrize(
+    "change", [f"step = repeat('x', {LONGEST_TEXT + 1})", "step = ''", "generation = -1"]
+)
+def test_a_step_or_generation_out_of_range_is_refused_by_the_table(
+    backend: PostgresBackend, bridge: ResidentBridge, sql: Sql, change: str
+) -> None:
+    bridge.call_sync(backend.submit, [call()])
+
+    with pytest.raises(asyncpg.CheckViolationError):
+        sql(f"UPDATE taskq_activities SET {change}")
+
+
+@pytest.mark.parametrize("limit", ["expires_at", "deadline_at"])
+def test_a_row_that_breaks_a_rule_keeps_no_late_one_from_being_ended(
+    backend: PostgresBackend, bridge: ResidentBridge, sql: Sql, limit: str
+) -> None:
+    """fault:H7: somebody has made a rule anew, NOT VALID, over what breaks it."""
+    odd, good = call(), call()
+    bridge.call_sync(backend.submit, [odd, good])
+    sql(
+        f"UPDATE taskq_activities SET {limit} = now() - interval '1 h'",
+        "ALTER TABLE taskq_activities DROP CONSTRAINT taskq_activities_claim_range",
+        f"UPDATE taskq_activities SET claim = -7 WHERE id = '{odd.id}'",
+        "ALTER TABLE taskq_activities ADD CONSTRAINT taskq_activities_claim_range"
+        f" CHECK (claim BETWEEN 0 AND {BIG_INTEGER}) NOT VALID",
+    )
+
+    late = bridge.call_sync(backend.claim_overdue, new_id(), 100, 30.0)
+
+    assert [each.id for each in late] == [good.id]
 
 
 @contextmanager
@@ -131,7 +163,8 @@ def test_counts_end_at_the_highest(
 
 
 INSERTS = {
-    "worker": "INSERT INTO taskq_workers"
+    "worker": "INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency,"
+    " slots_used, threads_stuck, state, version, async_backend, started_at, seen_at, beat)"
     " SELECT gen_random_uuid(), 'n', 'h', 1, '[]', '[]', 1, 0, 0, 'running', 'v', 'trio',"
     " '0044-03-15 BC', 'infinity', 1",
     "event": "INSERT INTO taskq_events (activity_id, at, kind, claim)"

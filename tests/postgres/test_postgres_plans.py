@@ -35,6 +35,8 @@ LEAVES = [
     for _ in range(3)
 ]
 TREE = [ROOT, *CHILDREN, *LEAVES]
+FAR = 1e6
+"""Seconds until the limits that two thirds of the rows have."""
 SLACK = 40
 """Rows that a statement may read beyond those that it asks for."""
 
@@ -54,6 +56,8 @@ def filled(databases: Databases) -> str:
                 queue=QUEUES[number % 5],
                 delay=3600.0 if number % 10 == 0 else None,
                 correlation_id=f"c{number % 1000}",
+                expires_in=FAR if number % 3 == 0 else None,
+                deadline_in=FAR if number % 3 == 1 else None,
             )
             for number in range(ROWS)
         ]
@@ -205,6 +209,46 @@ def test_promoting_nothing_reads_one_row(backend: PostgresBackend, bridge: Resid
     nodes = steps(backend, bridge, verb)
 
     check(nodes, indexes={"activities_due", "activities_pkey"}, rows=1)
+
+
+def test_claiming_what_is_late_reads_what_it_takes(
+    backend: PostgresBackend, bridge: ResidentBridge, databases: Databases, filled: str
+) -> None:
+    """Whatever waits with limits that are far, each kind is found by its own index."""
+
+    def verb(connections: Connections) -> Any:
+        return postgres_writer.claim_overdue(connections, new_id(), 100, 30.0)
+
+    indexes = {"activities_expiring", "activities_deadlines", "activities_pkey"}
+    check(steps(backend, bridge, verb), indexes=indexes, rows=0)
+    past = "now() - interval '1 h'"
+    for name, other in (("expires_at", "now() + interval '10 days'"), ("deadline_at", past)):
+        databases.run(
+            filled,
+            f"UPDATE taskq_activities SET {name} = {past} WHERE id IN (SELECT id FROM"
+            f" taskq_activities WHERE status = 'pending' AND {name} > {other} LIMIT 60)",
+        )
+
+    check(steps(backend, bridge, verb), indexes=indexes, rows=100)
+
+    databases.run(
+        filled,
+        f"UPDATE taskq_activities SET expires_at = NULL WHERE expires_at = {past}",
+        "UPDATE taskq_activities SET deadline_at = NULL WHERE deadline_at < now()",
+        "UPDATE taskq_activities SET expires_at = NULL WHERE expires_at < now()",
+    )
+
+
+def test_children_are_found_by_their_parents(
+    backend: PostgresBackend, bridge: ResidentBridge
+) -> None:
+    parents = [attempt.id for attempt in attempts(backend, bridge)]
+
+    def verb(connections: Connections) -> Any:
+        return connections.fetch(statements.orphans(), {"ids": parents})
+
+    indexes = {"activities_children", "activities_pkey"}
+    check(steps(backend, bridge, verb), indexes=indexes, rows=100)
 
 
 def test_looking_for_lost_leases_reads_what_runs(

@@ -13,9 +13,12 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import (
     PostgresBackend,
+    beats,
+    children,
     postgres_beats,
     postgres_parts,
     postgres_statements,
+    postgres_storing,
     postgres_submission,
     queries,
     statements,
@@ -32,7 +35,13 @@ from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, 
 from tests.postgres.conftest import Sql
 
 SNAPSHOT = Path(__file__).with_name("statements.sql")
-SHARED = (statements.held, statements.retire, statements.waiting_types)
+SHARED = (statements.held, beats.retire, statements.waiting_types)
+WRITES = (
+    postgres_storing.submit,
+    postgres_storing.submit_one,
+    postgres_storing.insert_activities,
+    postgres_storing.submit_keyed,
+)
 SHAPES = {
     "one queue": ClaimShape(queues=1, types=0),
     "one type": ClaimShape(queues=0, types=1),
@@ -41,7 +50,7 @@ SHAPES = {
 
 
 def all_statements() -> Iterator[tuple[str, Executable]]:
-    for module in (postgres_statements, postgres_beats):
+    for module in (postgres_storing, postgres_statements, postgres_beats):
         for name, function in vars(module).items():
             bare = inspect.unwrap(function) if callable(function) else None
             if not inspect.isfunction(bare) or bare.__module__ != module.__name__:
@@ -50,12 +59,18 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
                 yield name, cast("Callable[[], Executable]", function)()
     for shared in SHARED:
         yield shared.__name__, shared()
+    yield "claim (children)", children.on_postgres(typed=True)
+    for write in WRITES:
+        yield write.__name__, write(rare=False)
+        yield f"{write.__name__} (rare)", write(rare=True)
     for name, shape in SHAPES.items():
         yield f"claim ({name})", postgres_statements.claim(shape)
         yield f"any_candidate ({name})", postgres_statements.any_candidate(shape)
     yield "claim_served", postgres_statements.claim_served(2)
     yield "promote", postgres_statements.promote()
     yield "promote (lawful)", postgres_statements.promote(lawful=True)
+    yield "claim_overdue", postgres_statements.claim_overdue()
+    yield "claim_overdue (lawful)", postgres_statements.claim_overdue(lawful=True)
     yield "claim (lawful)", postgres_statements.claim(SHAPES["one queue"], lawful=True)
     yield "listed by tag", queries.listed(Filter(tags={"a": "b"}), Page(), [])
 
@@ -82,7 +97,7 @@ def test_statements_are_compiled_once() -> None:
 
 
 def test_another_schema_is_in_the_text() -> None:
-    text = prepared(postgres_statements.submit(), 'my "own"').sql
+    text = prepared(postgres_storing.submit(), 'my "own"').sql
 
     assert 'INSERT INTO "my ""own""".taskq_activities' in text
 
@@ -138,6 +153,7 @@ VERBS: dict[str, Callable[[PostgresBackend], Any]] = {
     "settle": _settled,
     "heartbeat": lambda backend: backend.heartbeat(beat(worker(), buckets=(bucket(),))),
     "promote": lambda backend: backend.promote(10),
+    "claim overdue": lambda backend: backend.claim_overdue(new_id(), 10, 30.0),
 }
 
 

@@ -7,7 +7,7 @@ FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
 -- key_holders
-SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS payload
+SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, taskq_activities.created_at, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS payload
 FROM taskq_keys JOIN taskq_activities ON taskq_keys.activity_id = taskq_activities.id
 WHERE taskq_keys.hash IN (__[POSTCOMPILE_hashes]) AND (taskq_keys.expires_at IS NULL OR taskq_keys.expires_at > :now);
 
@@ -27,13 +27,38 @@ WHERE steps.type IS NOT NULL)
 FROM steps
 WHERE steps.type IS NOT NULL;
 
+-- overdue
+SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('pending', 'scheduled', 'retrying') AND taskq_activities.expires_at <= :now ORDER BY taskq_activities.expires_at
+ LIMIT :limit OFFSET :param_1) AS anon_1 UNION ALL SELECT anon_2.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('pending', 'scheduled', 'retrying') AND taskq_activities.deadline_at <= :now ORDER BY taskq_activities.deadline_at
+ LIMIT :limit OFFSET :param_2) AS anon_2
+ LIMIT :limit OFFSET :param_3;
+
+-- claim_overdue
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
+FROM (SELECT anon_2.id AS id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('pending', 'scheduled', 'retrying') AND taskq_activities.expires_at <= :now ORDER BY taskq_activities.expires_at
+ LIMIT :limit OFFSET :param_1) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.status IN ('pending', 'scheduled', 'retrying') AND taskq_activities.deadline_at <= :now ORDER BY taskq_activities.deadline_at
+ LIMIT :limit OFFSET :param_2) AS anon_3
+ LIMIT :limit OFFSET :param_3) AS anon_1) RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+
 -- holdings
-SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate, taskq_activities.cancel_tree
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate, taskq_activities.cancel_tree, taskq_activities.expires_at
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
 -- settle
-UPDATE taskq_activities SET status=:new_status, result=:new_result, error=:new_error, error_kind=:new_error_kind, retry_count=:new_retry_count, crash_count=:new_crash_count, worker=:new_worker, lease_until=:lease_until, isolate=:new_isolate, cancel_requested_at=:cancel_requested_at, ready_at=:new_ready_at, finished_at=:new_finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
+UPDATE taskq_activities SET status=:new_status, result=:new_result, error=:new_error, error_kind=:new_error_kind, retry_count=:new_retry_count, crash_count=:new_crash_count, worker=:new_worker, lease_until=:lease_until, isolate=:new_isolate, cancel_requested_at=:cancel_requested_at, expires_at=:new_expires_at, ready_at=:new_ready_at, finished_at=:new_finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
 
 -- insert_events
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail);
@@ -47,7 +72,7 @@ WHERE taskq_activities.status = 'processing' AND taskq_activities.worker = :work
 UPDATE taskq_activities SET lease_until=:until WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
 
 -- expired
-SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.deadline_at, taskq_activities.isolate
+SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < :now ORDER BY taskq_activities.lease_until, taskq_activities.id
  LIMIT :limit OFFSET :param_1;
@@ -114,7 +139,7 @@ FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
 -- retry
-UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, cancel_tree=0, progress=:progress, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, cancel_tree=0, progress=:progress, expires_at=CASE WHEN (taskq_activities.expires_at > :now) THEN taskq_activities.expires_at END, deadline_at=CASE WHEN (taskq_activities.deadline_at > :now) THEN taskq_activities.deadline_at END, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
 
 -- get
 SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.progress, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
@@ -157,6 +182,11 @@ WHERE taskq_workers.seen_at >= :since ORDER BY taskq_workers.started_at DESC, ta
 SELECT taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome, taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
 FROM taskq_rollup
 WHERE taskq_rollup.minute >= :since AND taskq_rollup.minute < :until ORDER BY taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome;
+
+-- orphans
+SELECT taskq_activities.id
+FROM taskq_activities AS parent JOIN taskq_activities ON taskq_activities.parent_id = parent.id
+WHERE parent.id IN (__[POSTCOMPILE_parents]) AND (taskq_activities.status || '') IN ('pending', 'scheduled', 'processing', 'retrying') AND taskq_activities.step IS NULL AND (taskq_activities.type NOT IN (parent.type || ':on_dead_letter', parent.type || ':on_failure'));
 
 -- queues
 WITH RECURSIVE steps(value) AS
@@ -285,14 +315,14 @@ UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007
 FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- claim (one type)
 UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
 FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_0 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- claim (two queues, and two types of others)
 UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
@@ -305,7 +335,7 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_2 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_2 UNION ALL SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_3 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_3 ORDER BY priority DESC, ready_at, id
- LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, deadline_at, isolate;
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- listed (all)
 SELECT taskq_activities.id

@@ -12,7 +12,7 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
-from taskq.backends.sql import queries, statements
+from taskq.backends.sql import beats, children, queries, statements
 from taskq.backends.sql.statements import ClaimShape
 from taskq.identifiers import new_id
 from taskq.model import Priority, Status
@@ -50,7 +50,7 @@ def written(statement: Executable) -> str:
 
 
 def all_statements() -> Iterator[tuple[str, Executable]]:
-    for module in (statements, queries):
+    for module in (statements, beats, queries):
         for name, function in vars(module).items():
             bare = inspect.unwrap(function) if callable(function) else None
             if not inspect.isfunction(bare) or bare.__module__ != module.__name__:
@@ -59,6 +59,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
                 yield name, cast("Callable[[], Executable]", function)()
     for name, shape in SHAPES.items():
         yield f"claim ({name})", statements.claim(shape)
+    yield "claim (children)", children.on_sqlite(typed=True)
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
 

@@ -67,6 +67,48 @@ def test_the_highest_counts_are_settled(
     assert settled.status in (Status.DEAD_LETTER, Status.RETRYING)
 
 
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        ("step", "x" * 1_000_000),
+        ("step", ""),
+        ("step", b"x"),
+        ("generation", -1),
+        ("expires_at", "x"),
+    ],
+)
+def test_a_step_a_generation_or_a_limit_that_is_none_is_refused_by_the_table(
+    backend: SQLiteBackend,
+    bridge: ResidentBridge,
+    foreign: sqlite3.Connection,
+    change: str,
+    value: object,
+) -> None:
+    bridge.call_sync(backend.submit, [call()])
+
+    with pytest.raises(sqlite3.IntegrityError):
+        foreign.execute(f"UPDATE taskq_activities SET {change} = ?", (value,))
+
+
+def test_odd_steps_and_limits_that_came_past_the_rules_stop_nobody(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, claim: Claim
+) -> None:
+    """fault:H7: what is no instant is no limit, and a long step is a step."""
+    odd, good = call(expires_in=1000.0), call(step="s", expires_in=1000.0)
+    bridge.call_sync(backend.submit, [odd, good])
+    foreign.execute("PRAGMA ignore_check_constraints = ON")
+    foreign.execute(
+        "UPDATE taskq_activities SET expires_at = 'x', deadline_at = x'00', step = ?,"
+        " generation = 'y' WHERE id = ?",
+        ("x" * 1_000_000, odd.id.bytes),
+    )
+
+    assert bridge.call_sync(backend.claim_overdue, new_id(), 10, 30.0) == []
+    found = {each.id: each for each in claim()}
+    assert found.keys() == {odd.id, good.id}
+    assert (found[odd.id].expires_in, found[odd.id].generation) == (None, 0)
+
+
 def test_counts_that_are_refused_keep_no_lease_from_being_renewed(
     backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, claim: Claim
 ) -> None:

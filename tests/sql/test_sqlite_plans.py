@@ -193,6 +193,26 @@ def test_a_claim_reads_few_rows_whatever_waits_beside(
     assert ticks * 100 < 20_000
 
 
+def test_what_is_late_and_what_is_left_of_children_is_found_by_its_own_index(
+    connection: Connection,
+) -> None:
+    """Whatever waits beside, with or without limits."""
+    [peek] = plans(connection, lambda: writer.any_overdue(connection, NOW))
+    [claim] = plans(connection, lambda: writer.claim_overdue(connection, NOW, new_id(), 100, 30.0))
+    [orphans] = plans(connection, lambda: writer.orphans(connection, [new_id(), new_id()]))
+
+    limits = {
+        "SEARCH taskq_activities USING INDEX expiring (expires_at<?)",
+        "SEARCH taskq_activities USING INDEX deadlines (deadline_at<?)",
+    }
+    assert searches(peek) == limits
+    assert searches(claim) == {*limits, BY_ID}
+    assert searches(orphans) == {
+        BY_ID.replace("taskq_activities", "parent"),
+        "SEARCH taskq_activities USING INDEX children (parent_id=?)",
+    }
+
+
 def test_settling_and_renewing_find_rows_by_id(connection: Connection) -> None:
     held = connection.execute(statements.held(), {"worker": WORKER}).all()
     connection.rollback()

@@ -339,3 +339,28 @@ async def test_no_event_comes_of_a_savepoint_that_was_rolled_back(
     assert [each.id for each in heard.enqueued] == [before.id, after.id]
     with pytest.raises(ActivityNotFound):
         await gone.ainfo()
+
+
+async def test_a_step_and_its_limits_are_stored_like_any_other_call(
+    caller: Caller, app: TaskQ, add: Add
+) -> None:
+    """promise:G3, design 7.10: a child is found again in the transaction that made it."""
+    made: list[Any] = []
+
+    @app.activity(deadline=timedelta(hours=1))
+    async def parent() -> None:
+        async with caller.transaction() as transaction:
+            for _ in range(2):
+                step = await transaction.delay(add, 1, 2, step="sum", expires=60)
+                made.append(step.id)
+            await transaction.commit()
+
+    async with app.worker():
+        future = await parent.adelay()
+        await future
+
+    above, info = await future.ainfo(), await add.future(made[0]).ainfo()
+    assert made[0] == made[1]
+    assert (info.step, info.idempotency_key, info.parent_id) == ("sum", None, future.id)
+    assert (info.deadline_at, info.depth) == (above.deadline_at, 1)
+    assert info.expires_at == info.created_at + timedelta(seconds=60)

@@ -65,9 +65,15 @@ async def on_any_failure(dead: DeadLetter) -> None:
     on_dead_letter=on_dead,
     on_failure=on_any_failure,
     aliases=["old_nightly"],
+    orphans="keep",
+    expires=timedelta(hours=6),
+    deadline=datetime(2100, 1, 1, tzinfo=UTC),
 )
 def report(day: datetime | None = None) -> None:
     assert_type(current().retry_count, int)
+    assert_type(current().generation, int)
+    assert_type(current().step, str | None)
+    assert_type(current().deadline, datetime | None)
 
 
 assert_type(send_email.delay(to="a"), ActivityFuture[str])
@@ -99,6 +105,11 @@ assert_type(
         delay=timedelta(seconds=1),
     ).delay(to="a"),
     ActivityFuture[str],
+)
+
+
+assert_type(
+    send_email.options(step="welcome", expires=60, deadline=None).delay("a"), ActivityFuture[str]
 )
 
 

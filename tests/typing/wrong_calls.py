@@ -32,6 +32,9 @@ send_email.options(priority="urgent")  # wrong
 send_email.options(prioritty=Priority.LOW)  # wrong
 send_email.options(tags={"a": 1})  # wrong
 send_email.options(on_mismatch="maybe")  # wrong
+send_email.options(step=3)  # wrong
+send_email.options(orphans="drop")  # wrong
+send_email.options(expires="soon")  # wrong
 resize.delay(1, "2")  # wrong
 resize.build(width=1)  # wrong
 future: ActivityFuture[int] = send_email.delay("a")  # wrong

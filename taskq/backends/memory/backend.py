@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
@@ -20,12 +21,13 @@ from taskq.backends import (
     Renewal,
     Topic,
 )
-from taskq.backends.arrival import isolated
+from taskq.backends.arrival import isolated, still
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
 from taskq.backends.memory.cancelling import cancel, cancel_below
 from taskq.backends.memory.reader import MemoryReader
+from taskq.backends.memory.row import Row
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
 from taskq.backends.memory.watches import MemoryWatch
@@ -91,13 +93,25 @@ class MemoryBackend(MemoryReader):
         with self._lock:
             now = self._clock.now()
             for row in islice(self._tables.ready.take(request), request.limit):
-                row.claim += 1
-                row.worker = request.worker
-                row.started_at = now
-                row.lease_until = later(now, request.lease)
-                self._tables.move(row, Status.PROCESSING, now)
-                attempts.append(row.attempt(request.worker))
+                attempts.append(self._give(row, request.worker, now, request.lease))
         return attempts
+
+    async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
+        """See ``Backend.claim_overdue``."""
+        with self._lock:
+            now = self._clock.now()
+            overdue = islice(self._tables.overdue(now), limit)
+            attempts = [self._give(row, worker, now, lease) for row in overdue]
+        return sorted(attempts, key=lambda attempt: attempt.id)
+
+    def _give(self, row: Row, worker: UUID, now: datetime, lease: float) -> Attempt:
+        """Let ``worker`` have a row."""
+        row.claim += 1
+        row.worker = worker
+        row.started_at = now
+        row.lease_until = later(now, lease)
+        self._tables.move(row, Status.PROCESSING, now)
+        return row.attempt(worker)
 
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         """See ``Backend.settle``."""
@@ -224,6 +238,18 @@ class MemoryBackend(MemoryReader):
                 if row is not None and holds(row, worker, report.lease.claim):
                     row.progress = report.progress
 
+    async def cancel_children(self, parents: Collection[UUID]) -> list[UUID]:
+        """See ``Backend.cancel_children``."""
+        changes = Changes()
+        with self._lock:
+            now = self._clock.now()
+            orphans = [row for id in dict.fromkeys(parents) for row in self._tables.orphans(id)]
+            for row in orphans:
+                cancel(self._tables, row, now, changes, tree=True)
+                cancel_below(self._tables, row.id, now, changes)
+        self._tell(changes)
+        return [row.id for row in orphans]
+
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
         """See ``Backend.outcomes``."""
         outcomes: dict[UUID, Ended | None] = {}
@@ -266,6 +292,8 @@ class MemoryBackend(MemoryReader):
                 row.cancel_tree = False
                 row.isolate = isolated(row.activity.max_crashes)
                 row.ready_at = now
+                row.expires_at = still(row.expires_at, now)
+                row.deadline_at = still(row.deadline_at, now)
                 self._tables.move(row, Status.PENDING, now)
                 changes.moved(row.id, row.status)
         self._tell(changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
@@ -102,6 +102,34 @@ class DueLine:
             if row.status in _WAITING and row.ready_at == ready_at:
                 return row
             heapq.heappop(self._line)
+        return None
+
+
+class LimitLine:
+    """What waits and must have started, or ended, by some instant, in the order of these instants;
+    stale entries are as in ReadyLines. ``limit_of`` is the one limit of a row that is meant."""
+
+    def __init__(
+        self, rows: Mapping[UUID, Row], limit_of: Callable[[Row], datetime | None]
+    ) -> None:
+        self._rows = rows
+        self._limit_of = limit_of
+        self._line: list[tuple[datetime, UUID]] = []
+
+    def add(self, row: Row) -> None:
+        """Queue a row that waits, if it has such a limit."""
+        limit = self._limit_of(row)
+        if limit is not None:
+            heapq.heappush(self._line, (limit, row.id))
+
+    def take(self, now: datetime) -> Row | None:
+        """Remove and give the row whose limit has passed for the longest time."""
+        while self._line and self._line[0][0] <= now:
+            limit, id = heapq.heappop(self._line)
+            row = self._rows[id]
+            waits = row.status is Status.PENDING or row.status in _WAITING
+            if waits and self._limit_of(row) == limit:
+                return row
         return None
 
 

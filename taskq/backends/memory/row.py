@@ -9,7 +9,13 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct, field
 
-from taskq.backends.arrival import first_status, isolated, ready_at
+from taskq.backends.arrival import (
+    deadline_at,
+    expires_at,
+    first_status,
+    isolated,
+    ready_at,
+)
 from taskq.backends.timeline import EventRow
 from taskq.lifecycle import Note
 from taskq.model import Activity, Attempt, Ended, ErrorInfo, Lease, Status
@@ -27,6 +33,8 @@ class Row(Struct, kw_only=True):
     created_at: datetime
     ready_at: datetime
     isolate: bool
+    expires_at: datetime | None = None
+    deadline_at: datetime | None = None
     retry_count: int = 0
     crash_count: int = 0
     claim: int = 0
@@ -82,6 +90,8 @@ class Row(Struct, kw_only=True):
             ready_at=self.ready_at,
             parent_id=call.parent_id,
             depth=call.depth,
+            generation=call.generation,
+            step=call.step,
             priority=call.priority,
             retry_count=self.retry_count,
             crash_count=self.crash_count,
@@ -94,6 +104,9 @@ class Row(Struct, kw_only=True):
             source=call.source,
             correlation_id=call.correlation_id,
             user_id=call.user_id,
+            claimed_at=self.started_at,
+            expires_at=self.expires_at,
+            deadline_at=self.deadline_at,
             isolate=self.isolate,
         )
 
@@ -131,7 +144,11 @@ class Row(Struct, kw_only=True):
             root_id=call.root_id,
             origin_id=call.origin_id,
             depth=call.depth,
-            idempotency_key=None if call.idempotency is None else call.idempotency.key,
+            generation=call.generation,
+            step=call.step,
+            expires_at=self.expires_at,
+            deadline_at=self.deadline_at,
+            idempotency_key=None if call.idempotency is None else call.idempotency.shown,
             source=call.source,
             correlation_id=call.correlation_id,
             user_id=call.user_id,
@@ -155,6 +172,8 @@ def new_row(activity: Activity[object], now: datetime) -> Row:
         created_at=now,
         ready_at=ready,
         isolate=isolated(activity.max_crashes),
+        expires_at=expires_at(activity, now),
+        deadline_at=deadline_at(activity, now),
     )
 
 

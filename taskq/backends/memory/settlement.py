@@ -58,6 +58,7 @@ def _apply(tables: Tables, row: Row, staged: Staged, now: datetime) -> None:
     transition = staged.transition
     if transition.note is not None:
         row.note(transition.note, now, staged.detail, transition.attempt)
+        row.expires_at = None
     row.retry_count = transition.retry_count
     row.crash_count = transition.crash_count
     row.isolate = transition.isolate

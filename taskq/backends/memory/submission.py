@@ -51,4 +51,5 @@ class Submission:
         row = None if key is None else self._row(key.activity)
         if key is None or row is None:
             return None
-        return Holder(id=row.id, status=row.status, same_arguments=key.digest == wanted.digest)
+        same = key.digest == wanted.digest
+        return Holder(id=row.id, status=row.status, created_at=row.created_at, same_arguments=same)

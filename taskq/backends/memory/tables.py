@@ -9,9 +9,10 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from taskq.backends.memory.ready import DueLine, ReadyLines
+from taskq.backends.memory.ready import DueLine, LimitLine, ReadyLines
 from taskq.backends.memory.row import Row
 from taskq.backends.presence import FORGOTTEN_AFTER
+from taskq.hooks import hook_types
 from taskq.lifecycle import TRANSITIONS
 from taskq.model import Status
 from taskq.snapshot import Bucket, WorkerInfo
@@ -41,6 +42,10 @@ class Tables:
         self.rollup: dict[tuple[datetime, str, str, str], Bucket] = {}
         self.ready = ReadyLines(self.rows)
         self.due = DueLine(self.rows)
+        self.limits = (
+            LimitLine(self.rows, lambda row: row.expires_at),
+            LimitLine(self.rows, lambda row: row.deadline_at),
+        )
         self.children: dict[UUID, list[UUID]] = {}
         self.processing: dict[UUID, Row] = {}
 
@@ -50,6 +55,27 @@ class Tables:
         if row.activity.parent_id is not None:
             self.children.setdefault(row.activity.parent_id, []).append(row.id)
         self._index(row)
+
+    def overdue(self, now: datetime) -> Iterator[Row]:
+        """Remove from their line and give those that wait and whose limits have passed, as long as
+        the caller goes on: it ends their waiting."""
+        for line in self.limits:
+            while (row := line.take(now)) is not None:
+                yield row
+
+    def orphans(self, parent: UUID) -> list[Row]:
+        """See ``Backend.cancel_children``: what is left of the children of ``parent``."""
+        mother = self.rows.get(parent)
+        if mother is None:
+            return []
+        hooks = hook_types(mother.activity.type)
+        return [
+            row
+            for row in map(self.rows.__getitem__, self.children.get(parent, ()))
+            if not row.status.terminal
+            and row.activity.step is None
+            and row.activity.type not in hooks
+        ]
 
     def move(self, row: Row, status: Status, now: datetime) -> None:
         """Change a row's state. What its indexes are made of must be set before.
@@ -102,12 +128,18 @@ class Tables:
         match row.status:
             case Status.PENDING:
                 self.ready.add(row)
+                self._limit(row)
             case Status.SCHEDULED | Status.RETRYING:
                 self.due.add(row)
+                self._limit(row)
             case Status.PROCESSING:
                 self.processing[row.id] = row
             case _:
                 assert row.status.terminal
+
+    def _limit(self, row: Row) -> None:
+        for line in self.limits:
+            line.add(row)
 
 
 def _sum(one: Bucket, other: Bucket) -> Bucket:

@@ -19,7 +19,7 @@ _activity = activities.c
 
 
 @cache
-def on_postgres(typed: bool) -> Executable:
+def on_postgres(*, typed: bool) -> Executable:
     """Give up to ``limit`` children in ``place``, a queue, to ``holder``; typed: of ``types``."""
     of_type = _activity.type == any_(bindparam("types", type_=ARRAY(Text())))
     found = _deepest().where(of_type) if typed else _deepest()
@@ -27,7 +27,7 @@ def on_postgres(typed: bool) -> Executable:
 
 
 @cache
-def on_sqlite(typed: bool) -> Executable:
+def on_sqlite(*, typed: bool) -> Executable:
     """The same at ``now`` until ``until``."""
     of_type = _activity.type.in_(bindparam("types", expanding=True))
     found = _deepest().where(of_type) if typed else _deepest()

@@ -43,6 +43,10 @@ class CommonStore(ABC):
     async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
         """Run ``function``, of several statements, on one consistent view."""
 
+    async def _has_orphans(self, parents: Collection[UUID]) -> bool:
+        """Whether ``cancel_children`` has anything to do; reads only."""
+        return bool(await self._ask(lambda connection, _: writer.orphans(connection, parents)))
+
     async def _ask(self, function: Callable[[Connection, datetime], T]) -> T:
         """Run ``function``, of one statement."""
         return await self._read(function)
@@ -55,6 +59,14 @@ class CommonStore(ABC):
         """See ``Backend.cancel``."""
         return await self._write(
             lambda connection, now: cancelling.cancel(connection, now, ids, tree=tree)
+        )
+
+    async def cancel_children(self, parents: Collection[UUID]) -> list[UUID]:
+        """See ``Backend.cancel_children``. Where there are none, nothing is written."""
+        if not await self._has_orphans(parents):
+            return []
+        return await self._write(
+            lambda connection, now: writer.cancel_children(connection, now, parents)
         )
 
     async def hand_back(self, worker: UUID, leases: Sequence[Lease]) -> None:

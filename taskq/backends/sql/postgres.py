@@ -29,6 +29,7 @@ from taskq.backends import (
 from taskq.backends.changes import Changes
 from taskq.backends.examination import Finding
 from taskq.backends.sql import (
+    beats,
     postgres_statements,
     postgres_writer,
     rows,
@@ -159,6 +160,11 @@ class PostgresBackend(CommonStore):
         with self._mapped():
             return await postgres_writer.claim(self._engine, request)
 
+    async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
+        """See ``Backend.claim_overdue``."""
+        with self._mapped():
+            return await postgres_writer.claim_overdue(self._engine, worker, limit, lease)
+
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         """See ``Backend.settle``."""
         if not transitions:
@@ -213,7 +219,7 @@ class PostgresBackend(CommonStore):
     async def retire(self, worker: UUID) -> None:
         """See ``Backend.retire``."""
         with self._mapped():
-            await self._engine.fetch(statements.retire(), {"worker": worker})
+            await self._engine.fetch(beats.retire(), {"worker": worker})
 
     async def expired(self, limit: int) -> list[Attempt]:
         """See ``Backend.expired``."""
@@ -314,6 +320,11 @@ class PostgresBackend(CommonStore):
     async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
         with self._mapped():
             return await self._facade.read(function)
+
+    async def _has_orphans(self, parents: Collection[UUID]) -> bool:
+        with self._mapped():
+            found = await self._engine.fetch(postgres_statements.orphans(), {"ids": list(parents)})
+        return bool(found)
 
     async def _held(self, worker: UUID) -> Records:
         with self._mapped():

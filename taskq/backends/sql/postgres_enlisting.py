@@ -26,7 +26,7 @@ from taskq.backends.sql.postgres_failures import (
     sqlstate,
 )
 from taskq.backends.sql.postgres_schema import quoted
-from taskq.backends.sql.postgres_statements import take_keys
+from taskq.backends.sql.postgres_storing import take_keys
 from taskq.backends.sql.postgres_submission import Rows, submit
 from taskq.backends.sql.tables import activities as table
 from taskq.errors import (
@@ -36,6 +36,7 @@ from taskq.errors import (
     SchemaError,
     Unstorable,
 )
+from taskq.idempotency import named
 from taskq.model import Activity, Receipt
 
 _NOBODY: Final = "0" * TOKEN
@@ -147,9 +148,8 @@ def _is_hidden_key(statement: Executable, error: DBAPIError) -> bool:
 
 
 def _hidden(activities: Sequence[Activity[object]]) -> IdempotencyConflict:
-    keys = [each.idempotency.key for each in activities if each.idempotency is not None]
-    named = ", ".join(map(repr, keys[:3]))
+    keys = [named(each.idempotency) for each in activities if each.idempotency is not None]
     return IdempotencyConflict(
-        f"an idempotency key ({named}) was given to an activity after this transaction began,"
+        f"{' or '.join(keys[:3])} was given to an activity after this transaction began,"
         " and its isolation level hides that one: call again in a new transaction"
     )

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     ColumnElement,
+    CompoundSelect,
     Double,
     Interval,
     Select,
@@ -92,7 +93,7 @@ def spread(
     return func.unnest(*arrays).table_valued(*typed, name=name).render_derived(name=name)
 
 
-def array_of(found: Select[Any]) -> ColumnElement[Any]:
+def array_of(found: Select[Any] | CompoundSelect[Any]) -> ColumnElement[Any]:
     """The ids that a query finds, as an array: found first, then looked up."""
     return func.array(found.scalar_subquery(), type_=ARRAY(Uuid()))
 

@@ -9,7 +9,6 @@ in a condition of the outermost part, which is evaluated first; what nothing ref
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -19,21 +18,18 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     ColumnElement,
+    CompoundSelect,
     Double,
     Executable,
     Integer,
-    LargeBinary,
     Select,
-    SmallInteger,
     Subquery,
     Text,
     Uuid,
     any_,
     bindparam,
     case,
-    delete,
     desc,
-    exists,
     func,
     literal_column,
     null,
@@ -42,12 +38,11 @@ from sqlalchemy import (
     union_all,
     update,
 )
-from sqlalchemy.dialects.postgresql import Insert, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from taskq.backends.instants import LAST
 from taskq.backends.sql.postgres_parts import (
-    ARRIVAL,
     INSTANT,
     MOMENT,
     NOW,
@@ -61,8 +56,15 @@ from taskq.backends.sql.postgres_parts import (
     telling,
 )
 from taskq.backends.sql.postgres_parts import lawful as is_lawful
-from taskq.backends.sql.statements import ATTEMPT, ClaimShape, following, unindexed
-from taskq.backends.sql.tables import activities, events, keys, spelled
+from taskq.backends.sql.queries import left_of
+from taskq.backends.sql.statements import (
+    ATTEMPT,
+    ClaimShape,
+    following,
+    idle,
+    unindexed,
+)
+from taskq.backends.sql.tables import activities, events, spelled
 from taskq.model import Status
 
 _activity = activities.c
@@ -72,30 +74,6 @@ _waiting = _activity.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRY
 
 _last: ColumnElement[Any] = literal_column(f"'{LAST.isoformat()}'", INSTANT)
 _ids = bindparam("ids", type_=ARRAY(Uuid()))
-
-GIVEN: Final[dict[str, TypeEngine[Any]]] = {
-    "id": Uuid(),
-    "queue": Text(),
-    "type": Text(),
-    "priority": SmallInteger(),
-    "payload": Text(),
-    "max_retries": Integer(),
-    "max_crashes": Integer(),
-    "timeout_ms": BigInteger(),
-    "policy": Text(),
-    "metadata": Text(),
-    "tags": Text(),
-    "source": Text(),
-    "correlation_id": Text(),
-    "user_id": Text(),
-    "idempotency_key": Text(),
-    "isolate": Boolean(),
-    "parent_id": Uuid(),
-    "root_id": Uuid(),
-    "origin_id": Uuid(),
-    "depth": Integer(),
-}
-"""The columns of an activity that its caller gives, all but the times."""
 
 OUTCOME: Final[dict[str, TypeEngine[Any]]] = {
     "id": Uuid(),
@@ -117,14 +95,6 @@ OUTCOME: Final[dict[str, TypeEngine[Any]]] = {
 }
 """A transition. ``cancelled`` is the error instead where a cancel was accepted; NULL: none is."""
 
-_KEY: Final[dict[str, TypeEngine[Any]]] = {
-    "hash": LargeBinary(),
-    "queue": Text(),
-    "type": Text(),
-    "activity_id": Uuid(),
-    "digest": LargeBinary(),
-}
-
 
 @cache
 def tell() -> Executable:
@@ -132,155 +102,10 @@ def tell() -> Executable:
     return select(telling()).where(lasting("off"))
 
 
-# -- submit --
-
-
-@cache
-def submit() -> Executable:
-    """Insert the given activities; those whose id is there already are left as they are.
-
-    The columns of ``GIVEN`` as arrays, ``run_at`` and ``delay`` (seconds). Answers how many.
-    """
-    stored = _insert_activities(_many()).returning(_activity.id).cte("stored")
-    return select(func.count()).select_from(stored).where(patient(), lasting(), telling())
-
-
-@cache
-def submit_one() -> Executable:
-    """The same for one, whose values come as they are: arrays cost both sides more. No answer."""
-    return _insert_activities(_one(), patient(), lasting(), telling())
-
-
-@cache
-def insert_activities() -> Executable:
-    """As ``submit``, inside of a longer transaction."""
-    stored = _insert_activities(_many()).returning(_activity.id).cte("stored")
-    return select(func.count()).select_from(stored).where(telling())
-
-
-@cache
-def submit_keyed() -> Executable:
-    """As ``submit_one``, with a key, if that is free: answers 0, with nothing done, else.
-
-    ``hash`` and ``digest`` besides.
-    """
-    key = insert(keys).from_select(
-        ["hash", "queue", "type", "activity_id", "digest", "created_at"],
-        select(
-            bindparam("hash", type_=LargeBinary()),
-            bindparam("key_queue", type_=Text()),
-            bindparam("key_type", type_=Text()),
-            bindparam("key_id", type_=Uuid()),
-            bindparam("digest", type_=LargeBinary()),
-            ARRIVAL,
-        ),
-    )
-    taken = key.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash).cte("taken")
-    there = exists().select_from(taken)
-    stored = _insert_activities(_one(), there).returning(_activity.id).cte("stored")
-    free = select(func.count()).select_from(taken).where(patient(), lasting(), telling())
-    return free.add_cte(stored)
-
-
-_ARRIVING: Final[dict[str, TypeEngine[Any]]] = {**GIVEN, "run_at": INSTANT, "delay": Double()}
-
-
-def _many() -> Mapping[str, ColumnElement[Any]]:
-    given = spread("given", _ARRIVING, hidden=False)
-    return {name: given.c[name] for name in _ARRIVING}
-
-
-def _one() -> Mapping[str, ColumnElement[Any]]:
-    return {name: bindparam(name, type_=kind) for name, kind in _ARRIVING.items()}
-
-
-def _insert_activities(
-    given: Mapping[str, ColumnElement[Any]], *conditions: ColumnElement[bool]
-) -> Insert:
-    run_at, delay = given["run_at"], given["delay"]
-    later = func.least(ARRIVAL + delay * SECOND, _last)
-    ready_at = func.coalesce(run_at, case((delay.is_(None), ARRIVAL), else_=later))
-    status = case((ready_at > ARRIVAL, spelled(Status.SCHEDULED)), else_=spelled(Status.PENDING))
-    values: dict[str, ColumnElement[Any]] = {name: given[name] for name in GIVEN}
-    values |= {"status": status, "created_at": ARRIVAL, "ready_at": ready_at}
-    rows = select(*(value.label(name) for name, value in values.items())).where(*conditions)
-    return (
-        insert(activities)
-        .from_select(list(values), rows)
-        .on_conflict_do_nothing(index_elements=["id"])
-    )
-
-
-@cache
-def take_keys() -> Executable:
-    """Insert the given keys, in their order, where they are free; answers which were.
-
-    Waits for whoever is just inserting the same one.
-    """
-    key = spread("key", _KEY, hidden=False)
-    names = [*(each.name for each in key.c), "created_at"]
-    taken = insert(keys).from_select(names, select(*key.c, ARRIVAL).order_by(key.c.hash))
-    return taken.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash)
-
-
-@cache
-def lock_keys() -> Executable:
-    """Keep the keys among ``hashes`` still, in order; answers which are there."""
-    held = select(keys.c.hash).where(keys.c.hash == any_(_hashes()))
-    return held.order_by(keys.c.hash).with_for_update()
-
-
-@cache
-def key_holders() -> Executable:
-    """The keys among ``hashes`` that are held: not expired, their activity still there.
-
-    A statement of its own after ``lock_keys``: it sees what was committed until then.
-    """
-    payload = case((keys.c.digest.is_(None), _activity.payload))
-    return (
-        select(keys.c.hash, keys.c.digest, _activity.id, _activity.status, payload)
-        .join_from(keys, activities, keys.c.activity_id == _activity.id)
-        .where(keys.c.hash == any_(_hashes()))
-        .where(or_(keys.c.expires_at.is_(None), keys.c.expires_at > ARRIVAL))
-    )
-
-
-@cache
-def point_keys() -> Executable:
-    """Point the given keys, which are kept still, at other activities."""
-    key = spread("key", {name: _KEY[name] for name in ("hash", "activity_id", "digest")})
-    return (
-        update(keys)
-        .where(keys.c.hash == key.c.hash)
-        .values(
-            activity_id=key.c.activity_id,
-            digest=key.c.digest,
-            created_at=ARRIVAL,
-            expires_at=null(),
-        )
-    )
-
-
-@cache
-def free_keys() -> Executable:
-    """Take back keys that were inserted in vain."""
-    return delete(keys).where(keys.c.hash == any_(_hashes()))
-
-
-@cache
-def existing() -> Executable:
-    """Which of ``ids`` are there."""
-    return select(_activity.id).where(_activity.id == any_(_ids))
-
-
 @cache
 def begin() -> Executable:
     """What the first statement of a longer transaction sets for it; answers its instant."""
     return select(NOW).where(lasting(), patient())
-
-
-def _hashes() -> ColumnElement[Any]:
-    return bindparam("hashes", type_=ARRAY(LargeBinary()))
 
 
 # -- claim --
@@ -352,7 +177,25 @@ def _locked(found: Select[*tuple[Any, ...]]) -> Select[Any]:
     return limited.with_for_update(skip_locked=True)
 
 
-def claimed(locked: Select[Any]) -> Executable:
+@cache
+def claim_overdue(*, lawful: bool = False) -> Executable:
+    """As ``claim``, of up to ``limit`` rows that wait and whose limits have passed."""
+    limit: ColumnElement[int] = bindparam("limit", type_=Integer())
+    expired = _late(_activity.expires_at, lawful).limit(limit).cte("expired")
+    left = limit - select(func.count()).select_from(expired).scalar_subquery()
+    overdue = _late(_activity.deadline_at, lawful).limit(left).cte("overdue")
+    return claimed(union_all(select(expired.c.id), select(overdue.c.id)))
+
+
+def _late(limit: ColumnElement[Any], lawful: bool) -> Select[Any]:
+    """What nobody holds and has waited beyond a limit, from the index on that."""
+    late = select(_activity.id).where(idle, limit <= NOW)
+    if lawful:
+        late = late.where(is_lawful(activities))
+    return late.order_by(limit).with_for_update(skip_locked=True)
+
+
+def claimed(locked: Select[Any] | CompoundSelect[Any]) -> Executable:
     """Give the rows that ``locked`` finds to ``holder``."""
     return (
         update(activities)
@@ -431,6 +274,7 @@ def _settled(held: CTE) -> Any:
             error_kind=kind,
             lease_until=null(),
             cancel_requested_at=null(),
+            expires_at=case((new.note.is_(None), _activity.expires_at)),
         )
         .returning(_activity.id)
     )
@@ -491,6 +335,12 @@ def promote(*, lawful: bool = False) -> Executable:
     first = coming.order_by(*order).offset(count).limit(literal_column("1")).subquery("first")
     following = select(func.extract("epoch", first.c.ready_at - NOW).cast(Double))
     return select(count, following.scalar_subquery()).where(lasting())
+
+
+@cache
+def orphans() -> Executable:
+    """What is left of the children of ``ids``, see ``queries.left_of``."""
+    return left_of(lambda parent: parent == any_(_ids))
 
 
 @cache

@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import Executable
 
 from taskq.backends.instants import FIRST
-from taskq.backends.sql import postgres_statements as statements
+from taskq.backends.sql import postgres_storing as statements
 from taskq.backends.sql import rows
 from taskq.backends.sql.channels import Message
 from taskq.backends.sql.submission import KeyHolder, Submission
@@ -53,7 +53,8 @@ def submit(
 def insert(activities: Sequence[Activity[object]], hints: Sequence[Message] = ()) -> Steps[None]:
     """Insert activities; the hints go out with the first of them."""
     for part in parts(activities):
-        yield statements.insert_activities(), {**given(part), **told(hints)}
+        values = given(part)
+        yield statements.insert_activities(rare="step" in values), {**values, **told(hints)}
         hints = ()
 
 
@@ -73,8 +74,10 @@ def _submit_keyed(
     others = sorted(first.keys() - fresh)
     found = yield statements.key_holders(), {"hashes": others}
     holders = {
-        hash: KeyHolder(id=id, status=Status(status), digest=digest, payload=payload)
-        for hash, digest, id, status, payload in found
+        hash: KeyHolder(
+            id=id, status=Status(status), created_at=created_at, digest=digest, payload=payload
+        )
+        for hash, digest, id, status, created_at, payload in found
     }
     # The rows of keys that it makes are for SQLite: here the statements say when.
     submission = Submission(FIRST, stored=stored, holders=holders)
@@ -137,18 +140,36 @@ def parts(activities: Sequence[Activity[object]]) -> list[Sequence[Activity[obje
 
 
 def given(activities: Sequence[Activity[object]]) -> Columns:
-    """The values of ``statements.GIVEN``, and the times. Raises BackendError, see ``rows``."""
+    """The values of ``statements.GIVEN``, the times, and those of ``RARE`` if any call has some.
+
+    Raises BackendError, see ``rows``.
+    """
     values = [rows.given_values(activity) for activity in activities]
     columns: Columns = {name: [each[name] for each in values] for name in statements.GIVEN}
     columns["run_at"] = [each.run_at for each in activities]
     columns["delay"] = [bounded(each.delay) for each in activities]
+    if any(each.limited for each in activities):
+        more = [_rare(each) for each in activities]
+        columns |= {name: [each[name] for each in more] for name in statements.RARE}
     return columns
 
 
 def one(activity: Activity[object]) -> dict[str, object]:
     """The same for ``submit_one``."""
     times = {"run_at": activity.run_at, "delay": bounded(activity.delay)}
-    return {**rows.given_values(activity), **times}
+    more = _rare(activity) if activity.limited else {}
+    return {**rows.given_values(activity), **times, **more}
+
+
+def _rare(activity: Activity[object]) -> dict[str, object]:
+    """The values of ``statements.RARE``."""
+    return {
+        **rows.rare_values(activity),
+        "expires_at": activity.expires_at,
+        "expires_in": bounded(activity.expires_in),
+        "deadline_at": activity.deadline_at,
+        "deadline_in": bounded(activity.deadline_in),
+    }
 
 
 def key_of(activity: Activity[object]) -> dict[str, object]:

@@ -13,6 +13,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.backends.sql import children, driver, postgres_beats, postgres_submission, rows
 from taskq.backends.sql import postgres_statements as statements
+from taskq.backends.sql import postgres_storing as storing
 from taskq.backends.sql.channels import Message
 from taskq.backends.sql.connections import Connections, Session
 from taskq.backends.sql.driver import Record, Records
@@ -62,16 +63,17 @@ async def submit(
     keyed = [each for each in activities if each.idempotency is not None]
     if len(activities) == 1 and not keyed:
         values = {**one(activities[0]), **told(hints), **patience}
-        await connections.fetch(statements.submit_one(), values)
+        await connections.fetch(storing.submit_one(rare="step" in values), values)
         return [Receipt(activities[0].id, True)]
     if len(activities) == 1:
         values = {**one(activities[0]), **key_of(activities[0]), **told(hints), **patience}
-        [[taken]] = await connections.fetch(statements.submit_keyed(), values)
+        statement = storing.submit_keyed(rare="step" in values)
+        [[taken]] = await connections.fetch(statement, values)
         if taken:
             return [Receipt(activities[0].id, True)]
     if not keyed and len(parts(activities)) == 1:
         values = {**given(activities), **told(hints), **patience}
-        await connections.fetch(statements.submit(), values)
+        await connections.fetch(storing.submit(rare="step" in values), values)
         return [Receipt(each.id, True) for each in activities]
 
     async def run(session: Session) -> list[Receipt]:
@@ -138,7 +140,7 @@ async def _claim_children(
         left = request.limit - len(found)
         if left:
             place = {"place": queue, "limit": left}
-            statement = children.on_postgres(types is not None)
+            statement = children.on_postgres(typed=types is not None)
             found += await _attempts(connections, statement, {**values, **place})
     return sorted(found, key=rows.by_depth)
 
@@ -194,6 +196,20 @@ async def _claim_served(
         waiting = {row[0] for row in await connections.fetch(waiting_types(), {"queue": queue})}
         places += (Place(queue, type) for type in sorted(waiting.intersection(types)))
     return await _claim_at(connections, request, places, lawful=lawful)
+
+
+async def claim_overdue(
+    connections: Connections, worker: UUID, limit: int, lease: float
+) -> list[Attempt]:
+    """See ``Backend.claim_overdue``. As for a claim, what must not be written is passed by."""
+    values = {"holder": worker, "limit": limit, "lease": lease}
+    try:
+        found = await _attempts(connections, statements.claim_overdue(), values)
+    except driver.PostgresError as error:
+        if sqlstate(error) != BROKEN_RULE:
+            raise
+        found = await _attempts(connections, statements.claim_overdue(lawful=True), values)
+    return sorted(found, key=lambda each: each.id)
 
 
 async def _attempts(

@@ -6,7 +6,7 @@ serve are written so that the database is not led to another one (``unindexed``)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -29,12 +29,15 @@ from sqlalchemy import (
 from taskq.backends.sql.statements import MERGED, unindexed
 from taskq.backends.sql.tables import activities, events, rollup, spelled, workers
 from taskq.backends.sql.tagged import has_tag
+from taskq.hooks import HOOKS, hook_type
 from taskq.model import Priority, Status
 from taskq.snapshot import ActivityInfo, Filter, Page
 
 _activity = activities.c
 _pending = _activity.status == spelled(Status.PENDING)
 _due = _activity.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)])
+
+_LIVE = [spelled(status) for status in Status if not status.terminal]
 
 _ONE: ColumnElement[int] = literal_column("1")
 
@@ -109,6 +112,26 @@ def series() -> Executable:
         select(rollup)
         .where(rollup.c.minute >= bindparam("since"), rollup.c.minute < bindparam("until"))
         .order_by(rollup.c.minute, rollup.c.queue, rollup.c.type, rollup.c.outcome)
+    )
+
+
+@cache
+def orphans() -> Executable:
+    """What is left of the children of ``parents``: neither ended, nor steps, nor their hooks."""
+    return left_of(lambda parent: parent.in_(bindparam("parents", expanding=True)))
+
+
+def left_of(chosen: Callable[[ColumnElement[UUID]], ColumnElement[bool]]) -> Executable:
+    """The same, of those parents whose id is ``chosen``."""
+    mother = activities.alias("parent")
+    parent = mother.c
+    hooks = [parent.type.concat(literal_column(f"'{hook_type('', hook)}'")) for hook in HOOKS]
+    return (
+        select(_activity.id)
+        .join_from(mother, activities, _activity.parent_id == parent.id)
+        .where(chosen(parent.id))
+        .where(unindexed(_activity.status).in_(_LIVE), _activity.step.is_(None))
+        .where(_activity.type.not_in(hooks))
     )
 
 

@@ -10,7 +10,13 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Row
 
-from taskq.backends.arrival import first_status, isolated, ready_at
+from taskq.backends.arrival import (
+    deadline_at,
+    expires_at,
+    first_status,
+    isolated,
+    ready_at,
+)
 from taskq.backends.instants import FIRST
 from taskq.backends.sql.tables import BIG_INTEGER
 from taskq.backends.storable import check_activity
@@ -59,14 +65,22 @@ def activity_values(activity: Activity[object], now: datetime) -> dict[str, obje
     ready = ready_at(activity, now)
     return {
         **given_values(activity),
+        **rare_values(activity),
         "status": first_status(ready, now).value,
         "created_at": now,
         "ready_at": ready,
+        "expires_at": expires_at(activity, now),
+        "deadline_at": deadline_at(activity, now),
     }
 
 
+def rare_values(activity: Activity[object]) -> dict[str, object]:
+    """The columns that most calls leave as they are."""
+    return {"step": activity.step, "generation": activity.generation}
+
+
 def given_values(activity: Activity[object]) -> dict[str, object]:
-    """The columns that the caller gives, all but the times.
+    """The columns that every call gives, all but the times.
 
     Raises Unstorable for text that cannot be stored, see ``check_activity``.
     """
@@ -87,7 +101,7 @@ def given_values(activity: Activity[object]) -> dict[str, object]:
         "source": activity.source,
         "correlation_id": activity.correlation_id,
         "user_id": activity.user_id,
-        "idempotency_key": None if key is None else key.key,
+        "idempotency_key": None if key is None else key.shown,
         "isolate": isolated(activity.max_crashes),
         "parent_id": activity.parent_id,
         "root_id": None if activity.root_id == activity.id else activity.root_id,
@@ -145,7 +159,7 @@ def _shared(fields: dict[str, Any]) -> dict[str, Any]:
     fields["isolate"] = bool(fields["isolate"])
     fields["max_retries"] = _count(fields["max_retries"], None)
     fields["max_crashes"] = _count(fields["max_crashes"], 1)
-    for name in ("claim", "retry_count", "crash_count", "depth"):
+    for name in ("claim", "retry_count", "crash_count", "depth", "generation"):
         fields[name] = _count(fields[name], 0)
     return fields
 

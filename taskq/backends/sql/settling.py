@@ -42,6 +42,7 @@ class Holding(Struct, frozen=True):
     crash_count: int
     isolate: bool
     cancel_tree: bool
+    expires_at: datetime | None
 
     @classmethod
     def of(cls, row: Record) -> Holding:
@@ -96,6 +97,7 @@ class Settling:
         if transition.note is not None:
             detail = transition_detail(transition)
             self._note(row, transition.note, transition.attempt, detail)
+            row = replace(row, expires_at=None)
         after = replace(
             row,
             status=transition.status,
@@ -143,6 +145,7 @@ class Settling:
                 "new_result": result,
                 "new_error": error_text(error),
                 "new_error_kind": None if error is None else error.kind.value,
+                "new_expires_at": after.expires_at,
             }
         )
 

@@ -122,6 +122,20 @@ class SQLiteBackend(CommonStore):
 
         return await self._writer.run(claim)
 
+    async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
+        """See ``Backend.claim_overdue``. Finding nothing takes no lock."""
+
+        def claim(connection: Connection) -> list[Attempt]:
+            if not self._inside(
+                connection, lambda now: writer.any_overdue(connection, now), "NONE"
+            ):
+                return []
+            return self._commit(
+                connection, lambda now: writer.claim_overdue(connection, now, worker, limit, lease)
+            )
+
+        return await self._writer.run(claim)
+
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         """See ``Backend.settle``."""
         if not transitions:

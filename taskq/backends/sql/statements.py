@@ -15,7 +15,6 @@ from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
-    Delete,
     Executable,
     ScalarSelect,
     Select,
@@ -23,7 +22,6 @@ from sqlalchemy import (
     Update,
     bindparam,
     case,
-    delete,
     desc,
     false,
     func,
@@ -41,17 +39,15 @@ from taskq.backends.sql.tables import (
     activities,
     events,
     keys,
-    rollup,
     spelled,
-    workers,
 )
 from taskq.model import Attempt, Status
 
 _activity = activities.c
 
-ATTEMPT = tuple(
-    _activity["timeout_ms" if name == "timeout" else name] for name in Attempt.__struct_fields__
-)
+_COLUMNS = {"timeout": "timeout_ms", "claimed_at": "started_at"}
+
+ATTEMPT = tuple(_activity[_COLUMNS.get(name, name)] for name in Attempt.__struct_fields__)
 """The columns of an Attempt's fields, in their order."""
 
 SETTLED = (
@@ -65,6 +61,7 @@ SETTLED = (
     "result",
     "error",
     "error_kind",
+    "expires_at",
 )
 """The columns that the end of an attempt writes, bound as ``new_`` + name."""
 
@@ -77,6 +74,10 @@ TERMS = 250
 _pending = _activity.status == spelled(Status.PENDING)
 _processing = _activity.status == spelled(Status.PROCESSING)
 _waiting = _activity.status.in_([spelled(Status.SCHEDULED), spelled(Status.RETRYING)])
+idle = _activity.status.in_(
+    [spelled(Status.PENDING), spelled(Status.SCHEDULED), spelled(Status.RETRYING)]
+)
+"""What neither runs nor has ended."""
 
 
 # -- submit --
@@ -102,7 +103,14 @@ def key_holders() -> Executable:
     """
     payload = case((keys.c.digest.is_(None), _activity.payload)).label("payload")
     return (
-        select(keys.c.hash, keys.c.digest, _activity.id, _activity.status, payload)
+        select(
+            keys.c.hash,
+            keys.c.digest,
+            _activity.id,
+            _activity.status,
+            _activity.created_at,
+            payload,
+        )
         .join_from(keys, activities, keys.c.activity_id == _activity.id)
         .where(keys.c.hash.in_(bindparam("hashes", expanding=True)))
         .where(or_(keys.c.expires_at.is_(None), keys.c.expires_at > bindparam("now")))
@@ -112,7 +120,7 @@ def key_holders() -> Executable:
 @cache
 def point_keys() -> Insert:
     """Insert keys, or point them at another activity."""
-    return _upsert(keys, "hash")
+    return upsert(keys, "hash")
 
 
 # -- claim --
@@ -210,11 +218,35 @@ def following(claim: ColumnElement[int]) -> ColumnElement[int]:
 
 @cache
 def claim(shape: ClaimShape) -> Update:
-    """Give the candidates to ``worker`` at ``now`` until ``until``; answers them in no order."""
+    """Give the candidates to ``holder`` at ``now`` until ``until``; answers them in no order."""
     chosen = candidates(shape).subquery()
+    return _given(_activity.id.in_(select(chosen.c.id)), _pending)
+
+
+@cache
+def overdue() -> CompoundSelect[Any]:
+    """Up to ``limit`` ids of those that wait and whose limits have passed by ``now``."""
+    terms = (
+        select(_activity.id)
+        .where(idle, limit <= bindparam("now"))
+        .order_by(limit)
+        .limit(bindparam("limit"))
+        .subquery()
+        for limit in (_activity.expires_at, _activity.deadline_at)
+    )
+    return union_all(*(select(term.c.id) for term in terms)).limit(bindparam("limit"))
+
+
+@cache
+def claim_overdue() -> Update:
+    """As ``claim``, of those that are ``overdue``."""
+    return _given(_activity.id.in_(select(overdue().subquery().c.id)))
+
+
+def _given(*conditions: ColumnElement[bool]) -> Update:
     return (
         update(activities)
-        .where(_activity.id.in_(select(chosen.c.id)), _pending)
+        .where(*conditions)
         .values(
             status=Status.PROCESSING.value,
             claim=following(_activity.claim),
@@ -244,6 +276,7 @@ def holdings() -> Executable:
         _activity.crash_count,
         _activity.isolate,
         _activity.cancel_tree,
+        _activity.expires_at,
     ).where(_activity.id.in_(bindparam("ids", expanding=True)))
     return found.order_by(_activity.id).with_for_update()
 
@@ -305,48 +338,6 @@ def expired() -> Executable:
         .order_by(_activity.lease_until, _activity.id)
         .limit(bindparam("limit"))
     )
-
-
-# -- workers and their counts --
-
-
-@cache
-def last_beat() -> Executable:
-    """The number of the latest heartbeat of ``worker`` that was counted."""
-    return select(workers.c.beat).where(workers.c.id == bindparam("worker"))
-
-
-@cache
-def put_worker() -> Insert:
-    """Insert a worker's row or replace it."""
-    return _upsert(workers, "id")
-
-
-@cache
-def retire() -> Delete:
-    """Remove the row of ``worker``."""
-    return delete(workers).where(workers.c.id == bindparam("worker"))
-
-
-@cache
-def forget_workers() -> Delete:
-    """Remove the rows of workers that were not seen since ``last``."""
-    return delete(workers).where(workers.c.seen_at < bindparam("last"))
-
-
-@cache
-def bucket() -> Executable:
-    """The counts of ``minute``, ``queue``, ``type`` and ``outcome`` so far."""
-    primary = ("minute", "queue", "type", "outcome")
-    return select(rollup.c.count, rollup.c.waits, rollup.c.runs).where(
-        *(rollup.c[name] == bindparam(name) for name in primary)
-    )
-
-
-@cache
-def put_bucket() -> Insert:
-    """Insert counts or replace them."""
-    return _upsert(rollup, "minute", "queue", "type", "outcome")
 
 
 # -- promote --
@@ -464,6 +455,8 @@ def retry() -> Update:
         .values(
             status=Status.PENDING.value,
             ready_at=bindparam("now"),
+            expires_at=_still(_activity.expires_at),
+            deadline_at=_still(_activity.deadline_at),
             isolate=bindparam("alone"),
             retry_count=0,
             crash_count=0,
@@ -478,7 +471,13 @@ def retry() -> Update:
     )
 
 
-def _upsert(table: Table, *primary: str) -> Insert:
+def _still(limit: ColumnElement[Any]) -> ColumnElement[Any]:
+    """See ``arrival.still``."""
+    return case((limit > bindparam("now"), limit))
+
+
+def upsert(table: Table, *primary: str) -> Insert:
+    """Insert a row, or replace the one with the same primary columns."""
     statement = insert(table)
     changes = {
         column.name: statement.excluded[column.name]

@@ -19,6 +19,7 @@ class KeyHolder(Struct, frozen=True, kw_only=True):
 
     id: UUID
     status: Status
+    created_at: datetime
     digest: bytes | None
     payload: str | None = None
 
@@ -61,7 +62,10 @@ class Submission:
 
     def _point(self, activity: Activity[object], wanted: Idempotency) -> None:
         self._holders[wanted.hash] = KeyHolder(
-            id=activity.id, status=Status.PENDING, digest=wanted.digest
+            id=activity.id,
+            status=Status.PENDING,
+            created_at=self._now,
+            digest=wanted.digest,
         )
         self._keys[wanted.hash] = {
             "hash": wanted.hash,
@@ -79,7 +83,7 @@ def _as_holder(key: KeyHolder, activity: Activity[object], wanted: Idempotency) 
         same = _by_value(key.payload or "") == _by_value(activity.payload)
     else:
         same = key.digest == wanted.digest
-    return Holder(id=key.id, status=key.status, same_arguments=same)
+    return Holder(id=key.id, status=key.status, created_at=key.created_at, same_arguments=same)
 
 
 def _by_value(payload: str) -> str:

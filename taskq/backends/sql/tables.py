@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from taskq.backends.instants import FIRST, LAST
 from taskq.backends.sql.types import SERIAL, DatabaseNow, Id, Instant
-from taskq.model import COUNTED_TO, Status
+from taskq.model import COUNTED_TO, LONGEST_TEXT, Status
 
 metadata = MetaData()
 
@@ -127,6 +127,7 @@ _columns = activities.c
 for _name, _bounds in (
     ("length(queue)", "1 AND 120"),
     ("length(type)", "1 AND 120"),
+    ("length(step)", f"1 AND {LONGEST_TEXT}"),
     ("retry_count", f"0 AND {COUNTED_TO}"),
     ("crash_count", f"0 AND {COUNTED_TO}"),
     ("max_retries", f"0 AND {COUNTED_TO}"),

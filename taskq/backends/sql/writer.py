@@ -14,9 +14,9 @@ from sqlalchemy import Connection
 from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
 from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
-from taskq.backends.instants import later
+from taskq.backends.instants import FIRST, later
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import children, rows, statements
+from taskq.backends.sql import beats, cancelling, children, queries, rows, statements
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
@@ -100,9 +100,24 @@ def _claim_children(connection: Connection, now: datetime, request: ClaimRequest
         values["types"] = request.types
     for queue in dict.fromkeys(request.queues):
         place = {"place": queue, "limit": request.limit - len(found)}
-        statement = children.on_sqlite(request.types is not None)
+        statement = children.on_sqlite(typed=request.types is not None)
         found += rows.attempts(connection.execute(statement, {**values, **place}))
     return sorted(found, key=rows.by_depth)
+
+
+def any_overdue(connection: Connection, now: datetime) -> bool:
+    """Whether ``claim_overdue`` would find anything; reads only."""
+    found = connection.execute(statements.overdue(), {"now": now, "limit": 1})
+    return found.first() is not None
+
+
+def claim_overdue(
+    connection: Connection, now: datetime, worker: UUID, limit: int, lease: float
+) -> tuple[list[Attempt], Changes]:
+    """See ``Backend.claim_overdue``."""
+    values = {"now": now, "limit": limit, "holder": worker, "until": later(now, lease)}
+    attempts = rows.attempts(connection.execute(statements.claim_overdue(), values))
+    return sorted(attempts, key=lambda attempt: attempt.id), Changes()
 
 
 def _places(connection: Connection, request: ClaimRequest) -> list[Place]:
@@ -194,7 +209,7 @@ def held(connection: Connection, worker: UUID) -> Sequence[Record]:
 
 def retire(connection: Connection, worker: UUID) -> tuple[None, Changes]:
     """See ``Backend.retire``."""
-    connection.execute(statements.retire(), {"worker": worker})
+    connection.execute(beats.retire(), {"worker": worker})
     return None, Changes()
 
 
@@ -226,6 +241,20 @@ def report_progress(
     ]
     connection.execute(statements.report_progress(), values)
     return None, Changes()
+
+
+def orphans(connection: Connection, parents: Collection[UUID]) -> list[UUID]:
+    """What ``Backend.cancel_children`` is about; reads only."""
+    found = chunked(connection, queries.orphans(), "parents", sorted(set(parents)))
+    return [row.id for row in found]
+
+
+def cancel_children(
+    connection: Connection, now: datetime, parents: Collection[UUID]
+) -> tuple[list[UUID], Changes]:
+    """See ``Backend.cancel_children``."""
+    met, changes = cancelling.cancel(connection, now, orphans(connection, parents), tree=True)
+    return [id for id, each in met.items() if not each.status.terminal], changes
 
 
 def retry(
@@ -262,7 +291,11 @@ def _holders(
     found = chunked(connection, statements.key_holders(), "hashes", hashes, now=now)
     return {
         row.hash: KeyHolder(
-            id=row.id, status=Status(row.status), digest=row.digest, payload=row.payload
+            id=row.id,
+            status=Status(row.status),
+            created_at=row.created_at or FIRST,
+            digest=row.digest,
+            payload=row.payload,
         )
         for row in found
     }
@@ -282,18 +315,18 @@ def _write(connection: Connection, now: datetime, settling: Settling) -> None:
 
 
 def _report(connection: Connection, now: datetime, beat: Heartbeat) -> None:
-    last = connection.execute(statements.last_beat(), {"worker": beat.worker.id}).scalar()
+    last = connection.execute(beats.last_beat(), {"worker": beat.worker.id}).scalar()
     if last is None or beat.number > last:
         for bucket in beat.buckets:
             _count(connection, bucket)
     worker = rows.worker_values(beat.worker, seen_at=now, beat=max(beat.number, last or 0))
-    connection.execute(statements.put_worker(), worker)
-    connection.execute(statements.forget_workers(), {"last": later(now, -FORGOTTEN_AFTER)})
+    connection.execute(beats.put_worker(), worker)
+    connection.execute(beats.forget_workers(), {"last": later(now, -FORGOTTEN_AFTER)})
 
 
 def _count(connection: Connection, bucket: Bucket) -> None:
-    before = connection.execute(statements.bucket(), rows.bucket_key(bucket)).first()
-    connection.execute(statements.put_bucket(), rows.bucket_values(bucket, before))
+    before = connection.execute(beats.bucket(), rows.bucket_key(bucket)).first()
+    connection.execute(beats.put_bucket(), rows.bucket_values(bucket, before))
 
 
 def _restart(row: Record, now: datetime) -> dict[str, object]:

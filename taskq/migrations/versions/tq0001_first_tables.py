@@ -148,6 +148,7 @@ def _activity_checks() -> list[sa.Constraint]:
     ranges = {
         "queue": "length(queue) BETWEEN 1 AND 120",
         "type": "length(type) BETWEEN 1 AND 120",
+        "step": "length(step) BETWEEN 1 AND 1000",
         "retry_count": "retry_count BETWEEN 0 AND 1000000000",
         "crash_count": "crash_count BETWEEN 0 AND 1000000000",
         "max_retries": "max_retries BETWEEN 0 AND 1000000000",

@@ -23,6 +23,7 @@ from taskq.testing.conformance.hand_back import HandBackTests
 from taskq.testing.conformance.harness import Harness
 from taskq.testing.conformance.keys import KeyTests
 from taskq.testing.conformance.leases import LeaseTests
+from taskq.testing.conformance.limits import LimitTests
 from taskq.testing.conformance.operator_retry import OperatorRetryTests
 from taskq.testing.conformance.outcomes import OutcomeTests
 from taskq.testing.conformance.progress import ProgressTests
@@ -37,6 +38,7 @@ from taskq.testing.conformance.reading import (
 from taskq.testing.conformance.reap import ReapTests
 from taskq.testing.conformance.settle import SettleTests
 from taskq.testing.conformance.sharing import OpeningTests, SharingTests
+from taskq.testing.conformance.steps import OrphanTests, StepTests
 from taskq.testing.conformance.submit import SubmitTests
 from taskq.testing.conformance.text import TextTests
 from taskq.testing.conformance.transactions import TransactionTests
@@ -58,6 +60,9 @@ class BackendConformance(
     CancelTests,
     TreeCancelTests,
     ProgressTests,
+    StepTests,
+    OrphanTests,
+    LimitTests,
     OutcomeTests,
     WatchTests,
     ReadingTests,

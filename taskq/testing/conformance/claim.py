@@ -74,6 +74,7 @@ class ClaimTests:
             source="api",
             correlation_id="corr-1",
             user_id="user-1",
+            claimed_at=info.started_at,
         )
 
     async def test_a_plain_attempt_has_the_defaults(self, harness: Harness) -> None:

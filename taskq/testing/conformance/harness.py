@@ -85,6 +85,17 @@ class Harness:
         )
         return await self.call(self.backend.claim, request)
 
+    async def claim_overdue(
+        self, worker: UUID | None = None, *, limit: int = 100, lease: float = 30.0
+    ) -> list[Attempt]:
+        """Claim what is too late to start."""
+        holder = worker or new_id()
+        return await self.call(self.backend.claim_overdue, holder, limit, lease)
+
+    async def cancel_children(self, *parents: UUID) -> list[UUID]:
+        """Cancel what is left of their children."""
+        return await self.call(self.backend.cancel_children, parents)
+
     async def running(
         self, activity: Activity[object] | None = None, *, worker: UUID | None = None
     ) -> Attempt:

@@ -31,9 +31,11 @@ from taskq.lifecycle import (
     RETRYABLE_BY_OPERATOR,
     Cancelled,
     Crashed,
+    Expired,
     Failed,
     Interrupted,
     Outcome,
+    Overdue,
     Settlement,
     Snoozed,
     Succeeded,
@@ -41,6 +43,7 @@ from taskq.lifecycle import (
     Transition,
     Verdict,
     decide,
+    lateness,
 )
 from taskq.model import (
     Activity,
@@ -77,7 +80,10 @@ OUTCOMES: tuple[Outcome, ...] = (
     Interrupted(),
     Snoozed(5.0),
     Crashed(),
+    Expired(),
+    Overdue(started=True),
 )
+IDLE = frozenset({Status.PENDING, Status.SCHEDULED, Status.RETRYING})
 HOOKS: tuple[tuple[Hook, ...], ...] = ((), ("on_failure",), ("on_dead_letter", "on_failure"))
 
 
@@ -92,6 +98,8 @@ def calls(draw: st.DrawFn) -> Activity[object]:
         "max_crashes": draw(st.sampled_from([1, 2, 3])),
         "policy": Policy(hooks=draw(st.sampled_from(HOOKS))),
         "payload": draw(st.sampled_from(["{}", '{"n":1}'])),
+        "expires_in": draw(st.sampled_from([None, None, 3.0, 20.0])),
+        "deadline_in": draw(st.sampled_from([None, None, 8.0, 60.0])),
     }
     type = draw(st.sampled_from(TYPES))
     key = draw(st.sampled_from([None, None, "one", "two"]))
@@ -239,6 +247,37 @@ class StoreMachine(RuleBasedStateMachine):
         order = [(-each.priority, each.ready_at, each.id) for each in attempts]
         assert order == sorted(order)
         return multiple(*attempts)
+
+    @rule(target=attempts, holder=st.sampled_from(WORKERS))
+    def claim_overdue(self, holder: UUID) -> MultipleResults[Attempt]:
+        """Take what is too late; nothing that is held or has time left is given."""
+
+        async def verb(store: Store) -> list[Attempt]:
+            return await store.claim_overdue(holder, 1000, 30.0)
+
+        attempts = self.ask(verb)
+        for attempt in attempts:
+            before = self.known.get(attempt.id)
+            assert before is None or before.status in IDLE
+            assert lateness(attempt, after=0.0) is not None
+        assert self.ask(verb) == []
+        return multiple(*attempts)
+
+    @rule(parents=st.lists(activities, min_size=1, max_size=3))
+    def cancel_children(self, parents: list[UUID]) -> None:
+        """What lives of their children, but for hooks, is cancelled."""
+        left = {
+            each.id
+            for each in self.known.values()
+            if each.parent_id in parents
+            and not each.status.terminal
+            and not each.type.endswith((":on_failure", ":on_dead_letter"))
+        }
+
+        async def verb(store: Store) -> list[UUID]:
+            return sorted(await store.cancel_children(parents))
+
+        assert self.ask(verb) == sorted(left)
 
     @rule(
         ends=st.lists(st.tuples(attempts, st.sampled_from(OUTCOMES)), min_size=1, max_size=3),

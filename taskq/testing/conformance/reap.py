@@ -116,7 +116,9 @@ class ReapTests:
         again = await harness.reclaim()
 
         assert (again.id, again.claim, again.crash_count) == (attempt.id, 2, 1)
-        expected = replace(attempt, worker=again.worker, claim=2, crash_count=1)
+        expected = replace(
+            attempt, worker=again.worker, claim=2, crash_count=1, claimed_at=again.claimed_at
+        )
         assert again == expected
 
     async def test_a_cancelled_activity_is_not_given_to_another(self, harness: Harness) -> None:

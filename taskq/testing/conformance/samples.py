@@ -9,9 +9,17 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from taskq.backends import Heartbeat
-from taskq.idempotency import key_hash
+from taskq.idempotency import key_hash, step_digest, step_hash
 from taskq.identifiers import new_id
-from taskq.model import Activity, ErrorInfo, ErrorKind, Idempotency, Lease, OnDuplicate
+from taskq.model import (
+    Activity,
+    Attempt,
+    ErrorInfo,
+    ErrorKind,
+    Idempotency,
+    Lease,
+    OnDuplicate,
+)
 from taskq.snapshot import HISTOGRAM_BOUNDS, Bucket, WorkerInfo
 
 DAY = 86_400.0
@@ -45,6 +53,36 @@ def keyed(
         check_arguments=check_arguments,
     )
     return replace(activity, idempotency=idempotency)
+
+
+def step(
+    of: Attempt, name: str = "charge", /, type: str = "work", **changes: object
+) -> Activity[object]:
+    """A child of a running parent, made as a step of it."""
+    activity = child(of, type, step=name, **changes)
+    idempotency = Idempotency(
+        key=name,
+        hash=step_hash(of.id, name),
+        digest=step_digest(type, activity.payload),
+        on_duplicate=OnDuplicate.ALLOW_REUSE_ON_FAILURE,
+        step_of=of.id,
+        renew_before=of.ready_at,
+    )
+    return replace(activity, idempotency=idempotency)
+
+
+def child(of: Attempt, type: str = "work", /, **changes: object) -> Activity[object]:
+    """A child of a running parent."""
+    return call(
+        type,
+        **{
+            "parent_id": of.id,
+            "root_id": of.root_id,
+            "origin_id": of.origin_id,
+            "depth": of.depth + 1,
+            **changes,
+        },
+    )
 
 
 def error(
