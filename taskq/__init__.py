@@ -29,6 +29,7 @@ from taskq.errors import (
 )
 from taskq.events import Listener
 from taskq.future import ActivityFuture
+from taskq.gathering import as_completed, gather
 from taskq.middleware import Middleware
 from taskq.model import (
     Activity,
@@ -57,6 +58,8 @@ __all__ = (
     # one call
     "Activity",
     "ActivityFuture",
+    "gather",
+    "as_completed",
     "ActivityInfo",
     "ErrorInfo",
     "ErrorKind",

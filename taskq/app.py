@@ -10,6 +10,7 @@ from uuid import UUID
 
 import anyio
 
+from taskq.ancestry import maker
 from taskq.assembly import WorkerArguments, engine_for, run_engine
 from taskq.backends import Store, from_url
 from taskq.client import StoreClient
@@ -301,7 +302,7 @@ def _futures(
     receipts: Sequence[Receipt], tracker: Tracker, decoders: Sequence[Callable[[str], R]]
 ) -> list[ActivityFuture[R]]:
     return [
-        ActivityFuture(receipt.id, tracker, decode)
+        ActivityFuture(receipt.id, tracker, decode, made_by=maker(receipt))
         for receipt, decode in zip(receipts, decoders, strict=True)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple
@@ -25,6 +25,7 @@ from taskq.errors import (
     ResultTimeout,
 )
 from taskq.events import Enqueued, EnqueueFailed
+from taskq.future import Tracker
 from taskq.identifiers import new_id
 from taskq.logs import blocking_delay, opened, still_waiting
 from taskq.model import Activity, Ended, Receipt
@@ -34,7 +35,7 @@ from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
 from taskq.task import Effective
 from taskq.transaction import EnlistedTracker
-from taskq.watcher import Watcher
+from taskq.watcher import WatchedEndings, Watcher
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -157,6 +158,14 @@ class StoreClient:
     async def wait(self, id: UUID) -> Ended | None:
         """How an activity ended; None if there is no such activity."""
         return await self._watcher.wait(id)
+
+    def wait_each(self, ids: Collection[UUID]) -> WatchedEndings:
+        """How activities end, as they do."""
+        return self._watcher.wait_each(ids)
+
+    def committed(self, id: UUID) -> Tracker:
+        """What was stored without a transaction of the caller's is committed."""
+        return self
 
     def wait_sync(self, id: UUID, timeout: float | None) -> Ended | None:
         """The same for a thread."""
@@ -306,13 +315,14 @@ class StoreClient:
             message += f"; no live worker serves type {info.type!r} on queue {info.queue!r}"
         return message
 
-    async def _say_what_is_awaited(self, id: UUID) -> None:
+    async def _say_what_is_awaited(self, id: UUID, others: int) -> None:
         """Beside the store: a wait without end should not be a silent one."""
         try:
             known = await self._known(id)
         except BackendUnavailable as error:
             known = str(error)
-        still_waiting(f"still waiting: {known} (database: {self.store.location})")
+        more = f", and {others} others are waited for with it" if others else ""
+        still_waiting(f"still waiting: {known}{more} (database: {self.store.location})")
 
     def _after_fork(self) -> None:
         self._opening.done = False

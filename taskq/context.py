@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar, Token
 from datetime import datetime
 from functools import cached_property
@@ -25,6 +26,8 @@ class Context:
         self._attempt = attempt
         self._cancelled = False
         self.owner = owner
+        self.ancestors: dict[object, frozenset[UUID | None]] = {}
+        """For ``ancestry``: what was found out, by where it was asked."""
 
     @property
     def id(self) -> UUID:
@@ -157,3 +160,15 @@ def enter(context: Context) -> Token[Context | None]:
 def leave(token: Token[Context | None]) -> None:
     """For the engine: undo ``enter``."""
     _current.reset(token)
+
+
+@asynccontextmanager
+async def waiting(ids: Collection[UUID]) -> AsyncGenerator[None]:
+    """The current handler, if there is one, waits for these activities."""
+    yield
+
+
+@contextmanager
+def waiting_sync(ids: Collection[UUID]) -> Generator[None]:
+    """The same for a handler's thread."""
+    yield

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from typing import Any, Generic, Protocol, TypeVar, assert_never
 from uuid import UUID
 
-from taskq.context import current_or_none
+from anyio.lowlevel import checkpoint
+
+from taskq import ancestry
+from taskq.context import waiting, waiting_sync
+from taskq.endings import Endings
 from taskq.errors import (
     ActivityCancelled,
     ActivityDeadLettered,
     ActivityFailed,
     ActivityNotFound,
     ActivityTimedOut,
-    InvalidState,
 )
 from taskq.model import Ended, ErrorInfo, ErrorKind, Status
 from taskq.snapshot import ActivityInfo
 
 R_co = TypeVar("R_co", covariant=True)
+T = TypeVar("T")
 
 
 class Tracker(Protocol):
@@ -26,6 +30,17 @@ class Tracker(Protocol):
 
     async def wait(self, id: UUID) -> Ended | None:
         """How it ended; None if there is no such activity."""
+        ...
+
+    def wait_each(self, ids: Collection[UUID]) -> Endings:
+        """How these activities end, as they do: one wait, however many they are."""
+        ...
+
+    def committed(self, id: UUID) -> Tracker:
+        """What tracks a call once its caller's transaction is over, if it was stored in one.
+
+        Raises InvalidState before that.
+        """
         ...
 
     def wait_sync(self, id: UUID, timeout: float | None) -> Ended | None:
@@ -55,12 +70,25 @@ class ActivityFuture(Generic[R_co]):
     Either gives the decoded result or raises: ActivityFailed (ActivityDeadLettered,
     ActivityTimedOut), ActivityCancelled, ActivityNotFound, SerializationError when the stored
     result does not fit the task's return annotation. It may be awaited any number of times.
+    InvalidState when a handler waits for its own activity or for an ancestor of it.
+
+    ``made_by`` is the activity whose handler stored the call, where that is known.
     """
 
-    def __init__(self, id: UUID, tracker: Tracker, decode: Callable[[str], R_co]) -> None:
+    def __init__(
+        self,
+        id: UUID,
+        tracker: Tracker,
+        decode: Callable[[str], R_co],
+        *,
+        made_by: UUID | None = None,
+    ) -> None:
         self.id = id
-        self._tracker = tracker
+        self.tracker = tracker
+        self.made_by = made_by
         self._decode = decode
+        self._settled = False
+        self._ended: Ended | None = None
 
     def __await__(self) -> Generator[Any, Any, R_co]:
         return self._wait().__await__()
@@ -70,16 +98,46 @@ class ActivityFuture(Generic[R_co]):
 
         Also raises ResultTimeout; RuntimeError on a thread that runs an event loop ("await it").
         """
-        self._refuse_own()
-        return self._value(self._tracker.wait_sync(self.id, timeout))
+        if self._settled:
+            return self.value(self._ended)
+        ancestry.refuse_sync([self])
+        with waiting_sync((self.id,)):
+            ended = self.tracker.wait_sync(self.id, timeout)
+        return self.value(ended)
+
+    @property
+    def settled(self) -> bool:
+        """Whether its end is known here, so that awaiting it asks nobody (see ``as_completed``)."""
+        return self._settled
+
+    @property
+    def ended(self) -> Ended | None:
+        """Once settled: how the activity ended; None if there is no such one."""
+        return self._ended
+
+    def settle(self, ended: Ended | None) -> None:
+        """For ``as_completed``: this is how the activity ended; None if there is no such one."""
+        self._ended, self._settled = ended, True
+
+    def value(self, ended: Ended | None) -> R_co:
+        """The decoded result of an activity that ended like this; raises what ``await`` does."""
+        if ended is None:
+            raise ActivityNotFound(f"there is no activity {self.id}", id=self.id)
+        if ended.status is Status.COMPLETED:
+            return self._decode(ended.result if ended.result is not None else "null")
+        raise _error(self.id, ended)
+
+    def read_as(self, decode: Callable[[str], T]) -> ActivityFuture[T]:
+        """The same activity, its result's JSON text read by another function."""
+        return ActivityFuture(self.id, self.tracker, decode, made_by=self.made_by)
 
     def info(self) -> ActivityInfo:
         """A snapshot, blocking for one query. Raises ActivityNotFound."""
-        return self._tracker.info(self.id)
+        return self.tracker.info(self.id)
 
     async def ainfo(self) -> ActivityInfo:
         """A snapshot. Raises ActivityNotFound."""
-        return await self._tracker.ainfo(self.id)
+        return await self.tracker.ainfo(self.id)
 
     def cancel(self) -> bool:
         """Request a cancel, blocking for one transaction; False when it had ended already.
@@ -87,30 +145,20 @@ class ActivityFuture(Generic[R_co]):
         What is not running is cancelled at once; a running async handler is cancelled where it
         runs, a running sync handler sees ``current().cancelled``. Raises ActivityNotFound.
         """
-        return self._tracker.cancel(self.id)
+        return self.tracker.cancel(self.id)
 
     async def acancel(self) -> bool:
         """The same as ``cancel`` without blocking the event loop."""
-        return await self._tracker.acancel(self.id)
+        return await self.tracker.acancel(self.id)
 
     async def _wait(self) -> R_co:
-        self._refuse_own()
-        return self._value(await self._tracker.wait(self.id))
-
-    def _refuse_own(self) -> None:
-        context = current_or_none()
-        if context is not None and self.id in (context.id, context.parent_id, context.root_id):
-            whom = "itself" if self.id == context.id else f"its ancestor {self.id}"
-            raise InvalidState(
-                f"activity {context.id} ({context.type}) waits for {whom}: neither could ever end"
-            )
-
-    def _value(self, ended: Ended | None) -> R_co:
-        if ended is None:
-            raise ActivityNotFound(f"there is no activity {self.id}", id=self.id)
-        if ended.status is Status.COMPLETED:
-            return self._decode(ended.result if ended.result is not None else "null")
-        raise _error(self.id, ended)
+        if self._settled:
+            await checkpoint()
+            return self.value(self._ended)
+        await ancestry.refuse([self])
+        async with waiting((self.id,)):
+            ended = await self.tracker.wait(self.id)
+        return self.value(ended)
 
     def __repr__(self) -> str:
         return f"<ActivityFuture {self.id}>"

@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Struct
 
+from taskq.ancestry import maker
 from taskq.backends import CallerTransaction
 from taskq.codec import Codec, digest, from_json, to_json
 from taskq.context import Context, current_or_none
@@ -213,12 +214,13 @@ class Task(Generic[P, R]):
         identity = id if isinstance(id, UUID) else UUID(id)
         return ActivityFuture(identity, self._client, self._definition.codec.decode_result)
 
-    def _future(self, receipt: Receipt) -> ActivityFuture[R]:
-        return self.future(receipt.id)
+    def _future(self, receipt: Receipt, tracker: Tracker | None = None) -> ActivityFuture[R]:
+        decode = self._definition.codec.decode_result
+        return ActivityFuture(receipt.id, tracker or self._client, decode, made_by=maker(receipt))
 
     def _enlisted(self, enlisted: EnlistedTracker) -> ActivityFuture[R]:
         [receipt] = enlisted.receipts
-        return ActivityFuture(receipt.id, enlisted, self._definition.codec.decode_result)
+        return self._future(receipt, enlisted)
 
     def _refuse_transaction(self, method: str) -> None:
         where = f"{self.name}.{method}()"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 from taskq.backends import CallerTransaction, Enlisted
+from taskq.endings import Endings
 from taskq.errors import InvalidState
 from taskq.future import Tracker
 from taskq.model import Ended, Receipt
@@ -60,29 +61,36 @@ class EnlistedTracker:
 
     async def wait(self, id: UUID) -> Ended | None:
         """See ``Tracker``."""
-        return await self._over(id).wait(id)
+        return await self.committed(id).wait(id)
+
+    def wait_each(self, ids: Collection[UUID]) -> Endings:
+        """See ``Tracker``."""
+        for id in ids:
+            self.committed(id)
+        return self._tracker.wait_each(ids)
 
     def wait_sync(self, id: UUID, timeout: float | None) -> Ended | None:
         """See ``Tracker``."""
-        return self._over(id).wait_sync(id, timeout)
+        return self.committed(id).wait_sync(id, timeout)
 
     async def ainfo(self, id: UUID) -> ActivityInfo:
         """See ``Tracker``."""
-        return await self._over(id).ainfo(id)
+        return await self.committed(id).ainfo(id)
 
     def info(self, id: UUID) -> ActivityInfo:
         """See ``Tracker``."""
-        return self._over(id).info(id)
+        return self.committed(id).info(id)
 
     async def acancel(self, id: UUID) -> bool:
         """See ``Tracker``."""
-        return await self._over(id).acancel(id)
+        return await self.committed(id).acancel(id)
 
     def cancel(self, id: UUID) -> bool:
         """See ``Tracker``."""
-        return self._over(id).cancel(id)
+        return self.committed(id).cancel(id)
 
-    def _over(self, id: UUID) -> Tracker:
+    def committed(self, id: UUID) -> Tracker:
+        """See ``Tracker``."""
         if self._enlisted.over:
             return self._tracker
         if Receipt(id, True) in self.receipts:

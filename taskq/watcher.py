@@ -1,19 +1,23 @@
 """Who in this process waits for which activity: one watcher, however many futures.
 
-A waiter registers, the store is asked once, then it waits for a hint (design 7.8). Hints and first
+A wait registers, the store is asked once, then it waits for a hint (design 7.8). Hints and first
 questions only mark ids as dirty; one sweep at a time asks the store for all dirty ids together and
-rings the waiters whose activity has ended. As a net under lost hints every waiter marks its id
-dirty again when nothing came for a while.
+rings those who wait for what has ended. As a net under lost hints every wait marks its ids dirty
+again when nothing came for a while. Waiting for many activities is one wait, with one bell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from contextlib import closing
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import anyio
+from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from taskq.backends import Backend, Hint, Topic, Watch
 from taskq.bridge import Bridge, Doorbell
@@ -22,7 +26,7 @@ from taskq.errors import BackendUnavailable
 from taskq.model import Ended
 
 FIRST_POLL = 1.0
-"""Seconds without a hint after which a waiter asks again; doubles up to ``LAST_POLL``."""
+"""Seconds without a hint after which a wait asks again; doubles up to ``LAST_POLL``."""
 LAST_POLL = 5.0
 SLOW = 5.0
 """Seconds after which a wait is remarkable."""
@@ -34,35 +38,38 @@ LINGER = 5.0
 """Seconds for which the watch stays open when nobody waits any more."""
 
 
-class _Waiter:
-    """One wait. Once ``settled``, ``ended`` is how the activity ended (None: there is none), unless
-    ``error`` says why that could not be found out."""
+class _Answer(Struct, frozen=True):
+    """How one activity ended (None: there is none), unless ``error`` says why nobody can tell."""
 
-    def __init__(self, id: UUID, since: float) -> None:
-        self.id = id
+    id: UUID
+    ended: Ended | None
+    error: BaseException | None = None
+
+    def outcome(self) -> tuple[UUID, Ended | None]:
+        if self.error is not None:
+            raise self.error
+        return self.id, self.ended
+
+
+class _Wait:
+    """One wait, for one activity or for many. ``pending`` changes under the watcher's lock;
+    ``answers`` came and were not taken yet."""
+
+    def __init__(self, ids: Iterable[UUID], since: float) -> None:
+        self.pending = set(ids)
         self.since = since
         self.poll = FIRST_POLL
         self.told = False
         self.bell = Doorbell()
-        self.settled = False
-        self.ended: Ended | None = None
-        self.error: BaseException | None = None
-
-    def settle(self, ended: Ended | None, error: BaseException | None = None) -> None:
-        self.ended, self.error, self.settled = ended, error, True
-        self.bell.ring()
-
-    def outcome(self) -> Ended | None:
-        if self.error is not None:
-            raise self.error
-        return self.ended
+        self.answers = deque[_Answer]()
 
 
 class Watcher:
     """Waits for activities to end, from sync code, asyncio and trio alike.
 
     ``ready`` is awaited beside the store before each question (it opens the store when needed).
-    ``slow`` is run beside the store once for each wait that has lasted ``SLOW`` seconds.
+    ``slow`` is run beside the store once for each wait that has lasted ``SLOW`` seconds, with one
+    of the ids that it still waits for and the number of the others.
     """
 
     def __init__(
@@ -72,7 +79,7 @@ class Watcher:
         clock: Clock,
         *,
         ready: Callable[[], Awaitable[None]],
-        slow: Callable[[UUID], Coroutine[Any, Any, None]],
+        slow: Callable[[UUID, int], Coroutine[Any, Any, None]],
     ) -> None:
         self._backend = backend
         self._bridge = bridge
@@ -80,7 +87,9 @@ class Watcher:
         self._ready = ready
         self._slow = slow
         self._lock = Lock()
-        self._waiters: dict[UUID, list[_Waiter]] = {}
+        self._waits: set[_Wait] = set()
+        self._waiters: dict[UUID, list[_Wait]] = {}
+        self._abandoned = deque[_Wait]()
         self._dirty: set[UUID] = set()
         self._sweep_began: float | None = None
         self._watch: Watch | None = None
@@ -91,39 +100,40 @@ class Watcher:
     def waiting(self) -> int:
         """How many waits there are now."""
         with self._lock:
-            return sum(map(len, self._waiters.values()))
+            self._drop_abandoned()
+            return len(self._waits)
 
     async def wait(self, id: UUID) -> Ended | None:
         """How the activity ended; None when there is no such activity. Cancellable."""
-        waiter = self._registered(id)
-        try:
-            while not waiter.settled:
-                with anyio.move_on_after(waiter.poll):
-                    await waiter.bell.wait()
-                self._again(waiter)
-        finally:
-            self._unregister(waiter)
-        return waiter.outcome()
+        with closing(self.wait_each([id])) as endings:
+            _, ended = await anext(endings)
+        return ended
+
+    def wait_each(self, ids: Iterable[UUID]) -> WatchedEndings:
+        """How these activities end, each once, as they do. One wait, however many they are."""
+        return WatchedEndings(self, frozenset(ids))
 
     def wait_sync(self, id: UUID, timeout: float | None) -> Ended | None:
-        """The same for a thread. Raises TimeoutError after ``timeout`` seconds."""
-        waiter = self._registered(id)
+        """As ``wait`` for a thread. Raises TimeoutError after ``timeout`` seconds."""
+        wait = self.register([id])
         end = None if timeout is None else self._clock.monotonic() + timeout
         try:
-            while not waiter.settled:
+            while not wait.answers:
                 left = None if end is None else end - self._clock.monotonic()
                 if left is not None and left <= 0:
                     raise TimeoutError
-                waiter.bell.wait_sync(waiter.poll if left is None else min(waiter.poll, left))
-                self._again(waiter)
+                wait.bell.wait_sync(wait.poll if left is None else min(wait.poll, left))
+                self.ask_again(wait)
         finally:
-            self._unregister(waiter)
-        return waiter.outcome()
+            self.unregister(wait)
+        _, ended = wait.answers.popleft().outcome()
+        return ended
 
     def after_fork(self) -> None:
         """In a forked child: nobody waits here."""
         self._lock = Lock()
-        self._waiters, self._dirty = {}, set()
+        self._waits, self._waiters, self._dirty = set(), {}, set()
+        self._abandoned.clear()
         self._sweep_began = self._watch = self._pause = None
         self._lingering = False
 
@@ -135,41 +145,69 @@ class Watcher:
         if watch is not None:
             await watch.close()
 
-    def _registered(self, id: UUID) -> _Waiter:
-        """A new waiter, whose activity is asked for."""
-        waiter = _Waiter(id, self._clock.monotonic())
+    def register(self, ids: Iterable[UUID]) -> _Wait:
+        """A new wait, whose activities are asked for."""
+        wait = _Wait(ids, self._clock.monotonic())
         with self._lock:
-            self._waiters.setdefault(id, []).append(waiter)
+            self._drop_abandoned()
+            self._waits.add(wait)
+            for id in wait.pending:
+                self._waiters.setdefault(id, []).append(wait)
         try:
-            self._ask([id])
+            self._ask(wait.pending)
         except BaseException:
-            self._unregister(waiter)
+            self.unregister(wait)
             raise
-        return waiter
+        return wait
 
-    def _again(self, waiter: _Waiter) -> None:
-        """Nothing came for a while: ask again, and once say what has been waited for so long."""
-        if waiter.settled:
+    def ask_again(self, wait: _Wait) -> None:
+        """If nothing came for a while: ask again, and once say what was waited for so long."""
+        if wait.answers:
             return
-        self._ask([waiter.id])
-        waiter.poll = min(LAST_POLL, waiter.poll * 2)
-        if not waiter.told and self._clock.monotonic() - waiter.since >= SLOW:
-            waiter.told = True
-            self._bridge.spawn(self._slow, waiter.id)
+        self._ask(wait.pending)
+        wait.poll = min(LAST_POLL, wait.poll * 2)
+        if not wait.told and self._clock.monotonic() - wait.since >= SLOW:
+            wait.told = True
+            with self._lock:
+                one, others = next(iter(wait.pending), None), len(wait.pending) - 1
+            if one is not None:
+                self._bridge.spawn(self._slow, one, others)
 
-    def _unregister(self, waiter: _Waiter) -> None:
+    def unregister(self, wait: _Wait) -> None:
+        """Nobody waits for this any more."""
+        self.abandon(wait)
+        self._tidy()
+
+    def abandon(self, wait: _Wait) -> None:
+        """The same for a finalizer, which may run anywhere and must not take the lock."""
+        self._abandoned.append(wait)
+
+    def _tidy(self) -> None:
+        """Forget what was abandoned; when nobody waits any more, let the watch end in a while."""
         with self._lock:
-            others = self._waiters[waiter.id]
-            others.remove(waiter)
-            if not others:
-                del self._waiters[waiter.id]
-                self._dirty.discard(waiter.id)
-            idle = not self._waiters and not self._lingering and self._watch is not None
+            self._drop_abandoned()
+            idle = not self._waits and not self._lingering and self._watch is not None
             self._lingering = self._lingering or idle
         if idle and self._backend.capabilities.resident:
             self._bridge.spawn(self._linger)
 
+    def _drop_abandoned(self) -> None:
+        while self._abandoned:
+            self._drop(self._abandoned.popleft())
+
+    def _drop(self, wait: _Wait) -> None:
+        self._waits.discard(wait)
+        for id in wait.pending:
+            others = self._waiters.get(id, [])
+            if wait in others:
+                others.remove(wait)
+            if not others:
+                self._waiters.pop(id, None)
+        wait.pending.clear()
+
     def _on_hint(self, hint: Hint) -> None:
+        if self._abandoned:
+            self._tidy()
         with self._lock:
             ids = [id for id in (hint.ids or self._waiters) if id in self._waiters]
         if ids:
@@ -195,7 +233,7 @@ class Watcher:
             while True:
                 began = self._clock.monotonic()
                 with self._lock:
-                    ids, self._dirty = self._dirty, set()
+                    ids, self._dirty = self._dirty & self._waiters.keys(), set()
                     self._sweep_began = began if ids else None
                     if not ids:
                         return
@@ -213,18 +251,22 @@ class Watcher:
                 self._watch = await self._backend.watch({Topic.DONE}, self._on_hint)
             ended = await self._backend.outcomes(ids)
         except BackendUnavailable:
-            return  # the waiters ask again by themselves
+            return  # whoever waits asks again
         except Exception as error:
             self._settle(dict.fromkeys(ids), error)
         else:
             self._settle(ended, None)
 
     def _settle(self, ended: Mapping[UUID, Ended | None], error: BaseException | None) -> None:
-        for id, end in ended.items():
-            with self._lock:
-                waiters = list(self._waiters.get(id, ()))
-            for waiter in waiters:
-                waiter.settle(end, error)
+        told: set[_Wait] = set()
+        with self._lock:
+            for id, end in ended.items():
+                for wait in self._waiters.pop(id, ()):
+                    wait.answers.append(_Answer(id, end, error))
+                    wait.pending.discard(id)
+                    told.add(wait)
+        for wait in told:
+            wait.bell.ring()
 
     async def _linger(self) -> None:
         """Beside the store: close the watch when nobody has come for a while."""
@@ -233,6 +275,63 @@ class Watcher:
         self._pause = None
         with self._lock:
             self._lingering = False
-            idle = not self._waiters
+            idle = not self._waits
         if idle:
             await self.aclose()
+
+
+class WatchedEndings:
+    """How activities end, one after another: an async iterator of (id, how it ended or None).
+
+    It waits from its first ``__anext__`` on, until it has given all or ``close`` was called; one
+    that is dropped before is forgotten. Being cancelled loses nothing: it may be asked again.
+    """
+
+    def __init__(self, watcher: Watcher, ids: Collection[UUID]) -> None:
+        self._watcher = watcher
+        self._ids = ids
+        self._left = len(ids)
+        self._wait: _Wait | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next one would come without waiting."""
+        return self._left == 0 or (self._wait is not None and bool(self._wait.answers))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> tuple[UUID, Ended | None]:
+        if self._left == 0:
+            raise StopAsyncIteration
+        if self._wait is None:
+            self._wait = self._watcher.register(self._ids)
+        wait = self._wait
+        if wait.answers:
+            await checkpoint()
+        while not wait.answers:
+            wait.bell.clear()
+            if wait.answers:
+                break
+            with anyio.move_on_after(wait.poll):
+                await wait.bell.wait()
+            self._watcher.ask_again(wait)
+        return self._taken(wait)
+
+    def close(self) -> None:
+        """Wait no longer. Safe to repeat."""
+        self._left = 0
+        wait, self._wait = self._wait, None
+        if wait is not None:
+            self._watcher.unregister(wait)
+
+    def _taken(self, wait: _Wait) -> tuple[UUID, Ended | None]:
+        answer = wait.answers.popleft()
+        self._left -= 1
+        if self._left == 0:
+            self.close()
+        return answer.outcome()
+
+    def __del__(self) -> None:
+        if self._wait is not None:
+            self._watcher.abandon(self._wait)

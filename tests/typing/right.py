@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from taskq import (
     Activity,
+    ActivityError,
     ActivityFuture,
     AsyncTask,
     DeadLetter,
@@ -23,7 +24,9 @@ from taskq import (
     RetryPolicy,
     SyncTask,
     TaskQ,
+    as_completed,
     current,
+    gather,
 )
 
 taskq = TaskQ("memory://", queue="shop", concurrency=4, lease=20.0)
@@ -149,3 +152,19 @@ def takes_tasks(first: AsyncTask[..., str], second: SyncTask[[int, int], list[in
 
 
 takes_tasks(send_email, resize)
+
+
+async def waiting_for_many(futures: list[ActivityFuture[int]]) -> None:
+    text, image = await send_email.adelay("a"), await charge.adelay(1.0)
+    assert_type(await gather(text), tuple[str])
+    assert_type(await gather(text, image), tuple[str, bytes])
+    assert_type(await gather(text, image, text, image, text), tuple[str, bytes, str, bytes, str])
+    assert_type(await gather(*futures), list[int])
+    assert_type(
+        await gather(text, image, return_exceptions=True),
+        tuple[str | ActivityError, bytes | ActivityError],
+    )
+    assert_type(await gather(*futures, return_exceptions=True), list[int | ActivityError])
+    async for future in as_completed(futures):
+        assert_type(future, ActivityFuture[int])
+        assert_type(await future, int)
