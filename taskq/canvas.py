@@ -16,6 +16,7 @@ from inspect import Parameter, Signature
 from typing import (
     Any,
     Concatenate,
+    Final,
     Generic,
     ParamSpec,
     Protocol,
@@ -24,6 +25,7 @@ from typing import (
     Unpack,
     overload,
 )
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -48,9 +50,17 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 
 
+NOWHERE: Final = UUID(int=0)
+"""The id of what is no activity yet."""
+
+
 class Call(Activity[Any], frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """A call as an argument of a chain, group or chord: what ``build`` made, without its place in a
-    tree. Its id is not used: each child has one of its own."""
+    """A call as an argument of a chain, group or chord: what ``build`` made, without its id and its
+    place in a tree, so that equal calls are equal arguments. Each child has its own of these."""
+
+    id: UUID = NOWHERE
+    root_id: UUID = NOWHERE
+    origin_id: UUID = NOWHERE
 
 
 class Next(Struct, frozen=True, kw_only=True):
@@ -272,7 +282,10 @@ _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _call(activity: Activity[Any]) -> Call:
-    return msgspec.convert(activity, Call, from_attributes=True)
+    call = msgspec.convert(activity, Call, from_attributes=True)
+    return msgspec.structs.replace(
+        call, id=NOWHERE, root_id=NOWHERE, origin_id=NOWHERE, parent_id=None, depth=0
+    )
 
 
 class _Lacking:

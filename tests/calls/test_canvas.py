@@ -13,6 +13,7 @@ from anyio.to_thread import run_sync
 from taskq import (
     ActivityFailed,
     ConfigurationError,
+    IdempotencyConflict,
     NonRetryError,
     Priority,
     SerializationError,
@@ -20,7 +21,7 @@ from taskq import (
     current,
     gather,
 )
-from taskq.canvas import Canvas
+from taskq.canvas import Canvas, Flow
 from taskq.snapshot import Filter, Page
 from taskq.task import AsyncTask, SyncTask
 
@@ -164,14 +165,19 @@ async def test_a_part_that_fails_fails_the_whole(shop: Shop) -> None:
                 await (await flow.adelay())
 
 
-async def test_a_flow_may_have_options_and_sync_code_waits_for_it(shop: Shop) -> None:
+async def test_equal_flows_with_one_key_are_one_activity(shop: Shop) -> None:
+    def flow(n: int) -> Flow[int]:
+        parts = [shop.canvas.chain(shop.add.build(n), shop.add), shop.add.build(2)]
+        return shop.canvas.chord(parts, shop.total).options(idempotency_key="once")
+
     def in_a_thread() -> tuple[int, bool]:
-        chain = shop.canvas.chain(shop.add.build(1), shop.add).options(idempotency_key="once")
-        future = chain.delay()
-        return future.result(timeout=10), chain.delay().id == future.id
+        future = flow(1).delay()
+        return future.result(timeout=10), flow(1).delay().id == future.id
 
     async with shop.app.worker():
-        assert await run_sync(in_a_thread) == (3, True)
+        assert await run_sync(in_a_thread) == (6, True)
+    with pytest.raises(IdempotencyConflict):
+        await flow(2).adelay()
 
 
 @pytest.mark.parametrize(
