@@ -299,6 +299,7 @@ class Counted:
 async def test_a_fan_out_of_ten_thousand_with_one_join_takes_few_questions(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """seed:S1"""
     file = f"sqlite:///{tmp_path}/fan_out.db"
     app = TaskQ(request.getfixturevalue("postgres_url") if kind == "postgres" else file)
 
