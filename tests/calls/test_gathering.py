@@ -17,6 +17,7 @@ from taskq import (
     ActivityFailed,
     ActivityFuture,
     ActivityNotFound,
+    BackendError,
     InvalidState,
     SerializationError,
     TaskQ,
@@ -277,6 +278,41 @@ async def test_a_deep_handler_asks_for_its_ancestors_once_and_only_for_what_it_d
     async with taskq.worker(concurrency=10):
         other = await leaf.adelay()
         assert await (await dig.adelay(4, str(other.id))) == [0, 3]
+
+
+async def test_what_keeps_the_store_from_telling_is_raised(
+    app: TaskQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.activity
+    async def give() -> None: ...
+
+    async def broken(ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
+        raise BackendError("the disk is gone")
+
+    futures = await app.aenqueue([give.build() for _ in range(3)])
+    monkeypatch.setattr(app.client.store, "outcomes", broken)
+    for many in (gather(*futures, return_exceptions=True), anext(as_completed(futures))):
+        with pytest.raises(BackendError, match="the disk is gone"):
+            await many
+    assert app.client.waiting == 0
+
+
+async def test_a_long_wait_for_many_is_said_once_with_one_of_them(
+    app: TaskQ, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("taskq.watcher.SLOW", 0.0)
+    monkeypatch.setattr("taskq.watcher.FIRST_POLL", 0.01)
+
+    @app.activity
+    async def give() -> None: ...
+
+    futures = await app.aenqueue([give.build() for _ in range(3)])
+    with anyio.move_on_after(0.2):
+        await gather(*futures)
+    [said] = [record.getMessage() for record in caplog.records]
+    assert "give" in said
+    assert "is still pending" in said
+    assert "and 2 others are waited for with it" in said
 
 
 class Counted:
