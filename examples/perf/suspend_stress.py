@@ -186,7 +186,7 @@ class Watch:
         while True:
             now = time.monotonic()
             if self._stress.fatal is not None:
-                print(f"deadlock: {self._stress.fatal}")
+                print(self._stress.fatal)
                 return STALLED
             if now >= sample_at:
                 await self._sample(now)
