@@ -315,6 +315,28 @@ async def test_a_long_wait_for_many_is_said_once_with_one_of_them(
     assert "and 2 others are waited for with it" in said
 
 
+async def test_nothing_is_said_of_what_has_just_ended(
+    app: TaskQ, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("taskq.watcher.SLOW", 0.0)
+    monkeypatch.setattr("taskq.watcher.FIRST_POLL", 0.01)
+
+    @app.activity
+    async def give() -> None: ...
+
+    future = await give.adelay()
+    await future.acancel()
+    outcomes = app.client.store.outcomes
+
+    async def late(ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:
+        return {} if isinstance(ids, set) else await outcomes(ids)  # a sweep's ids are a set
+
+    monkeypatch.setattr(app.client.store, "outcomes", late)
+    with anyio.move_on_after(0.1):
+        await future
+    assert caplog.records == []
+
+
 class Counted:
     """Counts the questions put to a store about how activities ended."""
 
