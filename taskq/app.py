@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
@@ -226,13 +226,13 @@ class TaskQ:
         """A handle on any activity; its result comes as plain JSON values."""
         return ActivityFuture(id if isinstance(id, UUID) else UUID(id), self.client, from_json)
 
-    def stats(self) -> Stats:
-        """Counts over all queues, blocking for one query."""
-        return self.client.call_sync(self.client.store.stats)
+    def stats(self, queues: Collection[str] = ()) -> Stats:
+        """Counts over these queues, over all when empty; blocking for one query."""
+        return self.client.call_sync(self.client.store.stats, queues)
 
-    async def astats(self) -> Stats:
-        """Counts over all queues."""
-        return await self.client.call(self.client.store.stats)
+    async def astats(self, queues: Collection[str] = ()) -> Stats:
+        """The same without blocking the event loop."""
+        return await self.client.call(self.client.store.stats, queues)
 
     def worker(self, **options: Unpack[WorkerArguments]) -> Worker:
         """A worker for ``async with``; it runs on the event loop where it is entered.

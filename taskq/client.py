@@ -349,6 +349,8 @@ class StoreClient:
     async def _say_what_is_awaited(self, id: UUID, others: int) -> None:
         """Beside the store: a wait without end should not be a silent one."""
         try:
+            if await self.store.outcomes([id]):
+                return  # its end has just come
             known = await self._known(id)
         except BackendUnavailable as error:
             known = str(error)

@@ -38,7 +38,9 @@ class Endings(Protocol):
 class Tracks(Protocol):
     """Where activities are waited for; see ``future.Tracker``."""
 
-    def wait_each(self, ids: Collection[UUID]) -> Endings: ...
+    def wait_each(self, ids: Collection[UUID]) -> Endings:
+        """How these activities end, as they do."""
+        ...
 
 
 def merged(parts: Iterable[tuple[Tracks, UUID]]) -> Endings:

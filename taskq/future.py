@@ -56,8 +56,8 @@ class Tracker(Protocol):
         ...
 
     async def acancel(self, id: UUID, *, tree: bool) -> bool:
-        """Request a cancel; False where it is cancelled already. Raises ActivityNotFound, and
-        InvalidState for what has ended otherwise."""
+        """Request a cancel; False where it is cancelled already. Raises ActivityNotFound and
+        InvalidState, see ``ActivityFuture.cancel``."""
         ...
 
     def cancel(self, id: UUID, *, tree: bool) -> bool:

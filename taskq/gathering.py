@@ -139,7 +139,8 @@ class AsCompleted(Generic[T]):
         return self
 
     async def __anext__(self) -> ActivityFuture[T]:
-        """The next one that has ended. Raises InvalidState and BackendError as ``gather`` does."""
+        """The next one that has ended. Raises InvalidState and BackendError as ``gather`` does, and
+        ends there."""
         if self._ended:
             await checkpoint()
         elif self._waiting:
@@ -152,11 +153,15 @@ class AsCompleted(Generic[T]):
         if self._endings is None:
             await ancestry.refuse(self._futures)
             self._endings = _endings(self._futures)
-        if self._endings.ready:
-            self._settle(*await anext(self._endings))
-            return
-        async with waiting(self._waiting.keys()):
-            self._settle(*await anext(self._endings))
+        try:
+            if self._endings.ready:
+                self._settle(*await anext(self._endings))
+                return
+            async with waiting(self._waiting.keys()):
+                self._settle(*await anext(self._endings))
+        except Exception:
+            self._endings.close()
+            raise
 
     def _settle(self, id: UUID, ended: Ended | None) -> None:
         for future in self._waiting.pop(id):

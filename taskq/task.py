@@ -233,6 +233,12 @@ class Task(Generic[P, R]):
         args, kwargs = codec.decode(payload)
         return self._activity(codec.encode(args, kwargs))
 
+    def draft(self, payload: str) -> Activity[R]:
+        """The call with these arguments, unchecked, for builders that complete it before it is
+        stored: the JSON text of an object of named arguments."""
+        self._refuse_transaction("draft")
+        return self._activity(payload)
+
     def future(self, id: UUID | str) -> ActivityFuture[R]:
         """A handle on a call stored elsewhere. Raises ValueError for a text that is no UUID."""
         identity = id if isinstance(id, UUID) else UUID(id)

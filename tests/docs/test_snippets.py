@@ -63,6 +63,7 @@ USES = {
         async def use():
             async with taskq, taskq.worker(concurrency=3):
                 assert await checkout.delay("o1") == "charged o1"
+                assert await charge_all.delay(["o1", "o2"]) == ["charged o1", "charged o2"]
                 assert await thumbnail.delay("abc") == 3
                 try:
                     await checkout.delay("o2", stock=-1)

@@ -77,28 +77,6 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < :now ORDER BY taskq_activities.lease_until, taskq_activities.id
  LIMIT :limit OFFSET :param_1;
 
--- last_beat
-SELECT taskq_workers.beat
-FROM taskq_workers
-WHERE taskq_workers.id = :worker;
-
--- put_worker
-INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, suspended, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES (:id, :name, :host, :pid, :queues, :types, :concurrency, :slots_used, :suspended, :threads_stuck, :state, :version, :async_backend, :started_at, :seen_at, :beat, :detail) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, suspended = excluded.suspended, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail;
-
--- retire
-DELETE FROM taskq_workers WHERE taskq_workers.id = :worker;
-
--- forget_workers
-DELETE FROM taskq_workers WHERE taskq_workers.seen_at < :last;
-
--- bucket
-SELECT taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
-FROM taskq_rollup
-WHERE taskq_rollup.minute = :minute AND taskq_rollup.queue = :queue AND taskq_rollup.type = :type AND taskq_rollup.outcome = :outcome;
-
--- put_bucket
-INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) VALUES (:minute, :queue, :type, :outcome, :count, :waits, :runs) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = excluded.count, waits = excluded.waits, runs = excluded.runs;
-
 -- next_due
 SELECT taskq_activities.ready_at
 FROM taskq_activities
@@ -140,6 +118,28 @@ WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
 -- retry
 UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, cancel_tree=0, progress=:progress, expires_at=CASE WHEN (taskq_activities.expires_at > :now) THEN taskq_activities.expires_at END, deadline_at=CASE WHEN (taskq_activities.deadline_at > :now) THEN taskq_activities.deadline_at END, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+
+-- last_beat
+SELECT taskq_workers.beat
+FROM taskq_workers
+WHERE taskq_workers.id = :worker;
+
+-- put_worker
+INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, suspended, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES (:id, :name, :host, :pid, :queues, :types, :concurrency, :slots_used, :suspended, :threads_stuck, :state, :version, :async_backend, :started_at, :seen_at, :beat, :detail) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, suspended = excluded.suspended, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail;
+
+-- retire
+DELETE FROM taskq_workers WHERE taskq_workers.id = :worker;
+
+-- forget_workers
+DELETE FROM taskq_workers WHERE taskq_workers.seen_at < :last;
+
+-- bucket
+SELECT taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
+FROM taskq_rollup
+WHERE taskq_rollup.minute = :minute AND taskq_rollup.queue = :queue AND taskq_rollup.type = :type AND taskq_rollup.outcome = :outcome;
+
+-- put_bucket
+INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) VALUES (:minute, :queue, :type, :outcome, :count, :waits, :runs) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = excluded.count, waits = excluded.waits, runs = excluded.runs;
 
 -- get
 SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.progress, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
@@ -336,6 +336,12 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_2 
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_3 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_3 ORDER BY priority DESC, ready_at, id
  LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+
+-- claim (children)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = :place AND taskq_activities.isolate = :alone AND taskq_activities.type IN (__[POSTCOMPILE_types]) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_1) RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- listed (all)
 SELECT taskq_activities.id

@@ -11,13 +11,16 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from taskq import (
+    ActivityCancelled,
     ActivityNotFound,
     IdempotencyConflict,
     InvalidState,
     OnDuplicate,
     Status,
     TaskQ,
+    as_completed,
     current,
+    gather,
 )
 from taskq.errors import BackendError
 from taskq.task import AsyncTask
@@ -206,10 +209,15 @@ async def test_a_future_cannot_be_used_before_the_transaction_is_over(
             for blocking in (future.result, future.info, future.cancel):
                 with pytest.raises(InvalidState, match="its transaction has not committed"):
                     blocking()
+            for many in (gather(future, again), anext(as_completed([future, again]))):
+                with pytest.raises(InvalidState, match="its transaction has not committed"):
+                    await many
 
         await transaction.commit()
         assert (await future.ainfo()).status is Status.PENDING
         assert await again.acancel()
+        [end] = await gather(again, return_exceptions=True)
+        assert isinstance(end, ActivityCancelled)
 
 
 async def test_the_future_of_a_duplicate_says_that_it_is_not_known(

@@ -7,7 +7,8 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
-from taskq import ActivityFuture, AsyncTask, Priority, TaskQ, current
+from taskq import ActivityFuture, AsyncTask, Priority, TaskQ, as_completed, current, gather
+from taskq.canvas import Canvas, Flow
 
 taskq = TaskQ("memory://")
 
@@ -15,6 +16,11 @@ taskq = TaskQ("memory://")
 @taskq.activity
 async def send_email(to: str, subject: str = "Welcome") -> str:
     return to + subject
+
+
+@taskq.activity
+async def measure(text: str) -> int:
+    return len(text)
 
 
 @taskq.activity(max_retries=2)
@@ -62,3 +68,19 @@ async def typo() -> None: ...
 
 @taskq.activity(on_dead_letter=3)  # wrong
 async def bad_hook() -> None: ...
+
+
+canvas = Canvas(taskq)
+canvas.chain(send_email.build("a"), resize)  # wrong
+canvas.chain(send_email.build("a"), measure, measure)  # wrong
+canvas.link(resize, "tall")  # wrong
+canvas.chord([send_email.build("a")], measure)  # wrong
+count: Flow[str] = canvas.chain(send_email.build("a"), measure)  # wrong
+
+
+async def wait_for_many(future: ActivityFuture[str]) -> None:
+    await gather([future])  # wrong
+    await gather(send_email.adelay("a"))  # wrong
+    numbers: list[int] = await gather(*[future])  # wrong
+    numbers.append(1)
+    as_completed(future)  # wrong

@@ -1,0 +1,201 @@
+"""Chains, groups and chords: ordinary activities that await their children."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pytest
+from anyio.to_thread import run_sync
+
+from taskq import (
+    ActivityFailed,
+    ConfigurationError,
+    IdempotencyConflict,
+    NonRetryError,
+    Priority,
+    SerializationError,
+    TaskQ,
+    current,
+    gather,
+)
+from taskq.canvas import Canvas, Flow
+from taskq.snapshot import Filter, Page
+from taskq.task import AsyncTask, SyncTask
+
+
+@dataclass
+class Sheet:
+    address: str
+    read: date
+
+
+class Shop:
+    """Some tasks of an app, and its canvas."""
+
+    def __init__(self, app: TaskQ) -> None:
+        self.app = app
+        self.canvas = Canvas(app)
+        self.fetch: AsyncTask[[str], Sheet] = app.activity(fetch)
+        self.length: SyncTask[[Sheet], int] = app.activity(length)
+        self.add: AsyncTask[[int, int], int] = app.activity(add)
+        self.total: AsyncTask[[list[int]], int] = app.activity(total)
+        self.older: AsyncTask[[Sheet, date], bool] = app.activity(older)
+        self.fail: AsyncTask[[int], int] = app.activity(max_retries=0)(fail)
+        self.place: AsyncTask[[], list[object]] = app.activity(place)
+
+
+async def fetch(address: str) -> Sheet:
+    return Sheet(address, date(2026, 3, 1))
+
+
+def length(page: Sheet) -> int:
+    assert isinstance(page, Sheet)
+    return len(page.address)
+
+
+async def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+async def total(numbers: list[int]) -> int:
+    return sum(numbers)
+
+
+async def older(page: Sheet, /, than: date) -> bool:
+    return page.read < than
+
+
+async def fail(n: int) -> int:
+    raise NonRetryError(f"no {n}")
+
+
+async def place() -> list[object]:
+    here = current()
+    return [str(here.parent_id), str(here.root_id), here.depth, here.correlation_id]
+
+
+@pytest.fixture
+def shop(app: TaskQ) -> Shop:
+    """The app's."""
+    return Shop(app)
+
+
+async def test_a_chain_gives_each_result_to_the_next(shop: Shop) -> None:
+    chain = shop.canvas.chain(shop.fetch.build("taskq"), shop.length, shop.canvas.link(shop.add, 7))
+    async with shop.app.worker():
+        assert await (await chain.adelay()) == 12
+        assert await (await shop.canvas.chain(shop.fetch.build("a")).adelay()) == await fetch("a")
+
+
+async def test_further_arguments_are_typed_and_checked_at_the_call(shop: Shop) -> None:
+    link = shop.canvas.link
+    async with shop.app.worker():
+        chain = shop.canvas.chain(shop.fetch.build("a"), link(shop.older, than=date(2027, 1, 1)))
+        assert await (await chain.adelay()) is True
+    wrong: Any = link
+    with pytest.raises(TypeError, match="missing a required argument: 'than'"):
+        wrong(shop.older)
+    with pytest.raises(TypeError, match="older"):
+        shop.canvas.chain(shop.fetch.build("a"), wrong(shop.older, when=1))
+    with pytest.raises(SerializationError, match="than"):
+        wrong(shop.older, "yesterday")
+    with pytest.raises(TypeError, match="place has no first argument"):
+        wrong(shop.place)
+
+
+async def test_a_group_is_the_list_of_its_results_each_with_its_type(shop: Shop) -> None:
+    parts: list[Any] = [shop.fetch.build("a"), shop.add.build(1, 2), shop.total.build([3, 4])]
+    async with shop.app.worker():
+        future = await shop.canvas.group(parts).adelay()
+        assert await future == [await fetch("a"), 3, 7]
+        assert await (await shop.canvas.group([]).adelay()) == []
+
+
+async def test_a_chord_gives_all_results_to_its_body(shop: Shop) -> None:
+    chord = shop.canvas.chord([shop.add.build(n) for n in range(4)], shop.total)
+    async with shop.app.worker():
+        assert await (await chord.adelay()) == 10
+
+
+async def test_flows_may_be_parts_of_flows(shop: Shop) -> None:
+    canvas = shop.canvas
+    lengths = [canvas.chain(shop.fetch.build("x" * n), shop.length) for n in range(3)]
+    async with shop.app.worker():
+        assert await (await canvas.chord(lengths, shop.total).adelay()) == 3
+        pages = canvas.group([canvas.chain(shop.fetch.build("a"))])
+        assert await (await canvas.group([pages]).adelay()) == [[await fetch("a")]]
+        twice = canvas.chain(canvas.group([shop.add.build(1), shop.add.build(2)]), shop.total)
+        assert await gather(*await shop.app.aenqueue([twice.build()])) == [5]
+
+
+async def test_parts_are_children_with_their_own_options(shop: Shop) -> None:
+    """seed:S3: nothing is stored but activities."""
+    call = shop.add.options(priority=Priority.HIGH, max_retries=7, tags={"a": "b"})
+    with_key = shop.add.options(idempotency_key="k")
+    chain = shop.canvas.chain(call.build(1), shop.canvas.link(with_key, 5))
+    async with shop.app.worker():
+        future = await chain.options(correlation_id="c").adelay()
+        assert await future == 7
+        here = await (await shop.canvas.group([shop.place.build()]).adelay())
+        again = await (await with_key.adelay(2, 5)).ainfo()
+    page = await shop.app.client.call(
+        shop.app.client.store.list, Filter(parent_id=future.id), Page(limit=10)
+    )
+    first, last = sorted(page.items, key=lambda info: info.created_at)
+    assert (first.priority, first.max_retries, first.tags) == (Priority.HIGH, 7, {"a": "b"})
+    assert (first.root_id, first.depth, first.correlation_id) == (future.id, 1, "c")
+    assert again.id == last.id
+    assert here[0][2] == 1
+
+
+async def test_a_part_that_fails_fails_the_whole(shop: Shop) -> None:
+    canvas = shop.canvas
+    flows: list[Any] = [
+        canvas.chain(shop.fail.build(1), shop.add),
+        canvas.chain(shop.add.build(1), shop.fail),
+        canvas.group([shop.add.build(1), shop.fail.build(2)]),
+        canvas.chord([shop.fail.build(2)], shop.total),
+    ]
+    async with shop.app.worker():
+        for flow in flows:
+            with pytest.raises(ActivityFailed, match=r"no \d"):
+                await (await flow.adelay())
+
+
+async def test_equal_flows_with_one_key_are_one_activity(shop: Shop) -> None:
+    def flow(n: int) -> Flow[int]:
+        parts = [shop.canvas.chain(shop.add.build(n), shop.add), shop.add.build(2)]
+        return shop.canvas.chord(parts, shop.total).options(idempotency_key="once")
+
+    def in_a_thread() -> tuple[int, bool]:
+        future = flow(1).delay()
+        return future.result(timeout=10), flow(1).delay().id == future.id
+
+    async with shop.app.worker():
+        assert await run_sync(in_a_thread) == (6, True)
+    with pytest.raises(IdempotencyConflict):
+        await flow(2).adelay()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda canvas, there: canvas.chain(there.build(1)),
+        lambda canvas, there: canvas.link(there),
+        lambda canvas, there: canvas.group([there.build(1)]),
+    ],
+)
+def test_a_task_of_another_app_is_refused(
+    shop: Shop, build: Callable[[Canvas, Any], object]
+) -> None:
+    other = TaskQ("memory://")
+
+    @other.activity
+    async def elsewhere(n: int) -> int:
+        return n
+
+    with pytest.raises(ConfigurationError, match="elsewhere"):
+        build(shop.canvas, elsewhere)
