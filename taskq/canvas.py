@@ -1,9 +1,9 @@
 """``chain``, ``group`` and ``chord``, for people who come from Celery.
 
 They are ordinary activities whose handlers enqueue children and await them; nothing is stored but
-activities, and nothing else runs them. In new code the plain form says the same and is checked by
-your editor: see docs/from-celery.md. The canvas is registered beside the tasks, so that workers
-know it too::
+activities, and nothing else runs them. Each part is a step, so that a run after the first finds
+what is made already. In new code the plain form says the same and is checked by your editor: see
+docs/from-celery.md. The canvas is registered beside the tasks, so that workers know it too::
 
     taskq = TaskQ()
     canvas = Canvas(taskq)
@@ -249,8 +249,10 @@ class Canvas:
         task = self._taskq.tasks.get(call.type)
         if task is None:
             raise RetryError(f"this worker has no task {call.type!r}")
-        place = task.build_json(payload)
         key = call.idempotency
+        place = (task if key else task.options(step=step)).build_json(payload)
+        own_key = key and msgspec.structs.replace(key, digest=digest(place.payload))
+        deadlines = [at for at in (call.deadline_at, place.deadline_at) if at is not None]
         return msgspec.structs.replace(
             call,
             id=place.id,
@@ -258,10 +260,13 @@ class Canvas:
             root_id=place.root_id,
             origin_id=place.origin_id,
             depth=place.depth,
+            generation=place.generation,
+            step=place.step,
             payload=place.payload,
+            deadline_at=min(deadlines, default=None),
             correlation_id=call.correlation_id or place.correlation_id,
             user_id=call.user_id or place.user_id,
-            idempotency=key and msgspec.structs.replace(key, digest=digest(place.payload)),
+            idempotency=own_key or place.idempotency,
         )
 
     def _linked(self, task: Then[Any, Any]) -> Link[Any, Any]:
@@ -275,6 +280,8 @@ class Canvas:
 
     def _known(self, activity: Activity[Any]) -> Activity[Any]:
         self._taskq.registry.decoder(activity.type)
+        if activity.step is not None:
+            raise TypeError(f"{activity.type}: the parts of a canvas have steps of their own")
         return activity
 
 
@@ -284,7 +291,13 @@ _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 def _call(activity: Activity[Any]) -> Call:
     call = msgspec.convert(activity, Call, from_attributes=True)
     return msgspec.structs.replace(
-        call, id=NOWHERE, root_id=NOWHERE, origin_id=NOWHERE, parent_id=None, depth=0
+        call,
+        id=NOWHERE,
+        root_id=NOWHERE,
+        origin_id=NOWHERE,
+        parent_id=None,
+        depth=0,
+        generation=0,
     )
 
 

@@ -16,6 +16,7 @@ from taskq import (
     IdempotencyConflict,
     NonRetryError,
     Priority,
+    RetryPolicy,
     SerializationError,
     TaskQ,
     current,
@@ -178,6 +179,31 @@ async def test_equal_flows_with_one_key_are_one_activity(shop: Shop) -> None:
         assert await run_sync(in_a_thread) == (6, True)
     with pytest.raises(IdempotencyConflict):
         await flow(2).adelay()
+
+
+async def test_one_that_runs_again_finds_the_parts_that_it_has_made(app: TaskQ) -> None:
+    """seed:E32"""
+    ran: list[int] = []
+    canvas = Canvas(app)
+
+    @app.activity
+    async def note(n: int) -> int:
+        ran.append(n)
+        return n
+
+    @app.activity(max_retries=0)
+    async def total(numbers: list[int]) -> int:
+        ran.append(sum(numbers))
+        if ran.count(3) < 2:
+            raise ValueError("not yet")
+        return sum(numbers)
+
+    chord = canvas.chord([note.build(1), note.build(2)], total).options(
+        on_child_failure="retry", retry=RetryPolicy(initial_delay=0.01)
+    )
+    async with app.worker():
+        assert await (await chord.adelay()) == 3
+    assert sorted(ran) == [1, 2, 3, 3]
 
 
 @pytest.mark.parametrize(
