@@ -38,7 +38,7 @@ EVERY: Final = 2.0
 """Seconds between two samples."""
 LOOK: Final = 0.1
 """Seconds between two looks at whether something is wrong."""
-FATAL: tuple[type[events.Event], ...] = ()
+FATAL: tuple[type[events.Event], ...] = (events.Deadlocked,)
 """Events that end the program at once, as stalled."""
 
 COUNTED: Final = text(
