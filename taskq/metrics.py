@@ -176,10 +176,16 @@ def _end(event: events.Finished) -> Iterator[Measure]:
     yield Count(counter, labels)
     if isinstance(event, events.Unhandled):
         return
-    yield Duration("activity_execution_seconds", {**labels, "outcome": outcome}, event.seconds)
+    if _ran(event):
+        yield Duration("activity_execution_seconds", {**labels, "outcome": outcome}, event.seconds)
     yield Duration("activity_completion_persistence", labels, event.recording)
     if isinstance(event, (events.Retrying, events.Failed, events.DeadLettered)):
         yield from _failure(event.attempt, event.error)
+
+
+def _ran(event: events.Finished) -> bool:
+    """Not what was only claimed to be ended, as it was too late to start it."""
+    return not isinstance(event, events.Failed) or event.error.attempts >= event.attempt.number
 
 
 def _failure(attempt: Attempt, error: ErrorInfo) -> Iterator[Measure]:

@@ -58,8 +58,9 @@ class Registry:
             named = options.over(TaskOptions(queue=self._base.queue))
             layered = named.over(self._queues.get(cast("str", named.queue), TaskOptions()))
             found = completed(layered.over(self._base), retry=RetryPolicy())
-            if len(self._effective) < 1000:
-                self._effective[options] = found
+            if len(self._effective) >= 1000:  # calls may each name an instant of their own
+                self._effective.clear()
+            self._effective[options] = found
         return found
 
     def queues(self) -> tuple[str, ...]:

@@ -184,3 +184,15 @@ def test_a_sink_that_does_nothing_takes_everything() -> None:
 
     assert sink.inc_counter("activity_completed", 1) is None
     assert sink.observe_duration("activity_execution_seconds", 0.1, {"type": "mail"}) is None
+
+
+def test_what_was_never_started_is_counted_and_ran_for_no_time_at_all() -> None:
+    """An execution of 0 s would make the mean look better than it is."""
+    late = ErrorInfo(type="Expired", message="", kind=ErrorKind.EXPIRED, attempts=0)
+    event = events.Failed(attempt=ATTEMPT, seconds=0.0, recording=0.5, error=late)
+
+    assert names(event) == [
+        "activity_failed_non_retry",
+        "activity_completion_persistence",
+        "activity_expired",
+    ]

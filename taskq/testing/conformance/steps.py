@@ -23,13 +23,17 @@ AGAIN: Mapping[str, Outcome] = {
     "failed": Failed(error=error(), delay=1.0),
     "snoozed": Snoozed(1.0),
 }
+ENDED_BADLY = [(Status.FAILED, how) for how in AGAIN] + [
+    (Status.DEAD_LETTER, "failed"),
+    (Status.CANCELLED, "failed"),
+]
 ON_PURPOSE = ("failed", "snoozed")
 
 
 class StepTests:
     """A step is a key that belongs to a parent."""
 
-    @pytest.mark.parametrize("how", AGAIN)
+    @pytest.mark.parametrize("how", ["crashed", "failed"])
     @pytest.mark.parametrize("status", GOOD, ids=str)
     async def test_a_step_that_lives_or_completed_is_found_again(
         self, harness: Harness, status: Status, how: str
@@ -42,8 +46,7 @@ class StepTests:
 
         assert await harness.submit(step(again)) == [Receipt(made, False)]
 
-    @pytest.mark.parametrize("how", AGAIN)
-    @pytest.mark.parametrize("status", BAD, ids=str)
+    @pytest.mark.parametrize(("status", "how"), ENDED_BADLY)
     async def test_a_step_that_ended_badly_is_replaced_when_the_parent_was_tried_again(
         self, harness: Harness, status: Status, how: str
     ) -> None:
