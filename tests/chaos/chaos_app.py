@@ -248,6 +248,14 @@ async def mend() -> Token:
         return token
 
 
+@taskq.activity
+async def patient() -> Token:
+    """Waits for one step."""
+    with effect() as token:
+        await (await nap.options(step="nap").adelay(0.0))
+        return token
+
+
 @taskq.activity(max_crashes=50, on_child_failure="retry")
 async def tree() -> Token:
     """Makes steps, one that completes and one that fails at first, and a child that is none.

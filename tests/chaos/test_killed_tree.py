@@ -36,6 +36,28 @@ def test_a_tree_whose_worker_was_killed_has_each_step_once(arena: Arena, loop: s
     assert (arena.row(root.id)["crash_count"], arena.row(root.id)["retry_count"]) == (1, 1)
 
 
+def test_a_parent_that_dies_after_its_child_ended_and_before_it_woke(
+    arena: Arena, loop: str
+) -> None:
+    """promise:G13: nothing about a wait is stored, so nothing about it can be lost."""
+    root = arena.app.patient.delay()
+    victim = arena.worker(loop, "-t", "patient")
+    until(lambda: len(arena.rows("nap")) == 1, "the child is there")
+    victim.send(signal.SIGSTOP)
+    arena.worker(loop, "-t", "nap")
+    until(lambda: arena.rows("nap")[0]["status"] == "completed", "the child has completed")
+
+    victim.send(signal.SIGKILL)
+    victim.ends()
+    arena.worker(loop, "-t", "patient")
+    arena.until_all("completed")
+
+    assert len(arena.rows()) == 2
+    assert len(arena.effects("end", type="nap")) == 1
+    assert len(arena.effects("start", id=root.id.hex)) == 2
+    assert len(arena.effects("end", id=root.id.hex)) == 1
+
+
 def ended_gates(arena: Arena) -> list[str]:
     """How the children that are no steps ended; the last run's still waits."""
     rows = [row["status"] for row in arena.rows("gate")]
