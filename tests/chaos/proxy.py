@@ -25,6 +25,7 @@ BROKEN: Final = (OSError, IncompleteReadError)
 
 DEEDS: Final = {
     "settle": re.compile(r"UPDATE taskq_activities SET status=CASE WHEN held\.instead"),
+    "claim_overdue": re.compile(r"^WITH expired AS"),
     "claim": re.compile(r"UPDATE taskq_activities SET status='processing'"),
     "heartbeat": re.compile(r"INSERT INTO taskq_workers"),
     "held": re.compile(r"^SELECT taskq_activities\.id, taskq_activities\.claim,"),

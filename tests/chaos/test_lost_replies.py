@@ -20,6 +20,7 @@ from taskq import (
     ActivityCancelled,
     Context,
     DeadLetter,
+    ErrorKind,
     NonRetryError,
     Status,
     TaskQ,
@@ -35,7 +36,16 @@ from tests.faulty import FaultyBackend
 
 pytestmark = pytest.mark.chaos
 
-METHODS = ("submit", "claim", "settle", "hand_back", "heartbeat", "held", "cancel")
+METHODS = (
+    "submit",
+    "claim",
+    "claim_overdue",
+    "settle",
+    "hand_back",
+    "heartbeat",
+    "held",
+    "cancel",
+)
 RENEWAL = 0.5
 """Seconds between two heartbeats; leases are far longer, so that no reaper helps."""
 
@@ -195,6 +205,20 @@ async def test_a_claim_that_is_lost_again_and_again_is_run_at_last(lossy: Lossy)
     async with lossy.taskq.worker():
         assert await future == 1
     assert lossy.runs == Counter([future.id])
+
+
+async def test_a_sweep_whose_reply_was_lost_ends_each_late_one_once(lossy: Lossy) -> None:
+    """promise:G4, fault:DB6: what is not due yet comes too late all the same."""
+    late = lossy.quick.options(delay=3600, expires=0.001)
+    futures = await lossy.taskq.aenqueue([late.build() for _ in range(3)])
+    lossy.lose("claim_overdue")
+
+    async with lossy.taskq.worker(reaper_interval=0.2):
+        rows = await lossy.until_ended(3)
+
+    assert {row.id for row in rows} == {future.id for future in futures}
+    kinds = {row.error.kind for row in rows if row.error is not None}
+    assert (kinds, lossy.runs) == ({ErrorKind.EXPIRED}, Counter())
 
 
 async def test_a_settle_whose_reply_was_lost_is_one_outcome_with_one_hook(lossy: Lossy) -> None:
