@@ -83,7 +83,9 @@ class DeadLettered(Finished, frozen=True, kw_only=True):
 
 
 class Cancelled(Finished, frozen=True, kw_only=True):
-    """The activity ended ``cancelled`` while this worker held it."""
+    """The activity ended ``cancelled`` while this worker held it; ``error`` says by what."""
+
+    error: ErrorInfo
 
 
 class Snoozed(Finished, frozen=True, kw_only=True):

@@ -177,7 +177,8 @@ def _error(id: UUID, ended: Ended) -> ActivityFailed | ActivityCancelled:
     message = f"activity {id} ended {ended.status}: {error.type}: {error.message}"
     match ended.status:
         case Status.CANCELLED:
-            return ActivityCancelled(f"activity {id} was cancelled", id=id)
+            why = f": {error.message}" if error.kind is ErrorKind.EXPIRED else ""
+            return ActivityCancelled(f"activity {id} was cancelled{why}", id=id)
         case Status.DEAD_LETTER:
             return ActivityDeadLettered(message, id=id, error=error)
         case Status.FAILED if error.kind is ErrorKind.TIMEOUT:

@@ -227,7 +227,7 @@ def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transi
         case Crashed():
             return _crashed(attempt)
         case Expired():
-            return _ended(attempt, Status.FAILED, _expired_error(attempt))
+            return _transition(attempt, Status.CANCELLED, error=_expired_error(attempt))
         case Overdue(started):
             return _ended(attempt, Status.FAILED, _overdue_error(attempt, started))
         case _:

@@ -30,7 +30,7 @@ COUNTERS: Mapping[str, str] = {
     "activity_dead_lettered": "activities that ended dead_letter",
     "activity_cancelled": "activities that ended cancelled while a worker held them",
     "activity_timeout": "attempts that ran longer than their timeout, whatever came of it",
-    "activity_expired": "activities that ended failed, as they had not started by `expires`",
+    "activity_expired": "activities that ended cancelled, as they had not started by `expires`",
     "activity_overdue": "activities that ended failed by their `deadline`",
     "activity_panic": "attempts whose handler raised anything but one of taskq's own errors",
     "activity_crashed": "attempts lost with their worker, as the reaper found them",
@@ -179,13 +179,15 @@ def _end(event: events.Finished) -> Iterator[Measure]:
     if _ran(event):
         yield Duration("activity_execution_seconds", {**labels, "outcome": outcome}, event.seconds)
     yield Duration("activity_completion_persistence", labels, event.recording)
-    if isinstance(event, (events.Retrying, events.Failed, events.DeadLettered)):
+    if isinstance(event, (events.Retrying, events.Failed, events.DeadLettered, events.Cancelled)):
         yield from _failure(event.attempt, event.error)
 
 
 def _ran(event: events.Finished) -> bool:
     """Not what was only claimed to be ended, as it was too late to start it."""
-    return not isinstance(event, events.Failed) or event.error.attempts >= event.attempt.number
+    if not isinstance(event, (events.Failed, events.Cancelled)):
+        return True
+    return event.error.attempts >= event.attempt.number
 
 
 def _failure(attempt: Attempt, error: ErrorInfo) -> Iterator[Measure]:

@@ -100,7 +100,8 @@ def ended_unstarted(info: ActivityInfo) -> bool:
     error = info.error
     if error is None or error.kind not in (ErrorKind.EXPIRED, ErrorKind.DEADLINE):
         return False
-    return info.status is Status.FAILED and error.attempts == info.retry_count + info.crash_count
+    ended = info.status in (Status.CANCELLED, Status.FAILED)
+    return ended and error.attempts == info.retry_count + info.crash_count
 
 
 def _latest_attempt(info: ActivityInfo, events: Iterable[EventRow]) -> int:

@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack, assert_never
 
 from taskq import events
 from taskq.engine.rollup import Count
-from taskq.lifecycle import Settlement, Transition, Verdict
+from taskq.lifecycle import Settlement, Transition, Verdict, cancelled_error
 from taskq.model import Attempt, ErrorInfo, Status
 
 UNKNOWN = ErrorInfo(type="Unknown", message="no error was recorded")
@@ -41,7 +41,9 @@ def event_of(
         case Status.DEAD_LETTER:
             return events.DeadLettered(attempt=attempt, **times, error=error)
         case Status.CANCELLED:
-            return events.Cancelled(attempt=attempt, **times)
+            return events.Cancelled(
+                attempt=attempt, **times, error=transition.error or cancelled_error(attempt.number)
+            )
         case Status.SCHEDULED if transition.note is None:
             return events.Unhandled(attempt=attempt, **times, delay=delay)
         case Status.SCHEDULED:

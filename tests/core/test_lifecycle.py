@@ -334,15 +334,15 @@ def test_where_the_store_does_not_say_when_it_was_claimed_nothing_is_too_late() 
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kind", "attempts"),
+    ("outcome", "status", "kind", "attempts"),
     [
-        (Expired(), ErrorKind.EXPIRED, 2),
-        (Overdue(started=False), ErrorKind.DEADLINE, 2),
-        (Overdue(started=True), ErrorKind.DEADLINE, 3),
+        (Expired(), Status.CANCELLED, ErrorKind.EXPIRED, 2),
+        (Overdue(started=False), Status.FAILED, ErrorKind.DEADLINE, 2),
+        (Overdue(started=True), Status.FAILED, ErrorKind.DEADLINE, 3),
     ],
 )
-def test_what_is_too_late_ends_failed_for_good(
-    outcome: Outcome, kind: ErrorKind, attempts: int
+def test_what_is_too_late_ends_for_good(
+    outcome: Outcome, status: Status, kind: ErrorKind, attempts: int
 ) -> None:
     """An attempt that never began is none: it is not counted."""
     late = attempt(
@@ -355,8 +355,9 @@ def test_what_is_too_late_ends_failed_for_good(
 
     transition = decide(late, outcome)
 
-    assert transition.status is Status.FAILED
-    assert (transition.hook_names, transition.note) == (("on_failure",), None)
+    hooks = ("on_failure",) if status is Status.FAILED else ()
+    assert transition.status is status
+    assert (transition.hook_names, transition.note) == (hooks, None)
     assert transition.error is not None
     assert (transition.error.kind, transition.error.attempts) == (kind, attempts)
     assert str(NOW.date()) in transition.error.message

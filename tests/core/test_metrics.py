@@ -48,7 +48,7 @@ def ends(attempt: Attempt = ATTEMPT, why: ErrorInfo | None = None) -> Iterator[e
     yield events.Retrying(**times, error=failure, delay=1.0)
     yield events.Failed(**times, error=failure)
     yield events.DeadLettered(**times, error=failure)
-    yield events.Cancelled(**times)
+    yield events.Cancelled(**times, error=failure)
     yield events.Snoozed(**times, delay=1.0)
     yield events.Unhandled(**times, delay=5.0)
     yield events.Interrupted(**times)
