@@ -227,7 +227,7 @@ class Deadlocked(WorkerEvent, frozen=True, kw_only=True):
         return (
             f"deadlock: all {len(self.handlers)} slots are held by handlers of {types} that wait"
             f" for activities that no slot is left to run; {first.type} {first.id} waits for"
-            f" {', '.join(map(str, first.awaits))}. Let suspend_on_await be True, or give the"
+            f" {', '.join(map(str, first.awaits))}. Set suspend_on_await=True, or give the"
             " worker more slots than handlers that wait"
         )
 

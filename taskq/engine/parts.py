@@ -74,19 +74,18 @@ class Parts:
         self.deadlines = Deadlines(ground, ledger=self.ledger, returns=returns)
         self.permits = Permits(options.concurrency)
         self.deadlock = Deadlock(ground, permits=self.permits)
-        runner = Runner(
-            ground,
-            seating=self._seating(ground, post),
-            middleware=middleware,
-            owner=owner,
-            stopping=stopping,
-            report=self.reporter.take,
-        )
         self.slots = Slots(
             ground,
             permits=self.permits,
             handlers=handlers,
-            runner=runner,
+            runner=Runner(
+                ground,
+                seating=self._seating(ground, post),
+                middleware=middleware,
+                owner=owner,
+                stopping=stopping,
+                report=self.reporter.take,
+            ),
             ledger=self.ledger,
             returns=returns,
             deadlines=self.deadlines,
@@ -99,15 +98,18 @@ class Parts:
         self.reaper = Reaper(
             ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
         )
-        self.hints = Hints(
+        self.hints = self._hints(ground, post)
+        self.shutdown = Shutdown(
+            ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper
+        )
+
+    def _hints(self, ground: Ground, post: Post) -> Hints:
+        return Hints(
             ground,
             post=post,
             dispatcher=self.dispatcher,
             promoter=self.promoter,
             canceller=self.canceller,
-        )
-        self.shutdown = Shutdown(
-            ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper
         )
 
     def _seating(self, ground: Ground, post: Post) -> Seating:

@@ -33,6 +33,10 @@ def flags(**given: Any) -> Flags:
             "types": (),
             "concurrency": None,
             "threads": None,
+            "suspend": None,
+            "max_suspended": None,
+            "reserve_for_leaves": None,
+            "leaf_types": (),
             "burst": False,
             "shutdown_grace": None,
             "name": None,
@@ -65,6 +69,20 @@ def test_names_are_separated_by_commas_or_flags() -> None:
     given = worker_arguments(flags(queues=("a,b", "c"), types=("*",), concurrency=3, name="n"))
     assert given["queues"] == ["a", "b", "c"]
     assert (given["types"], given["concurrency"], given["name"]) == ("*", 3, "n")
+
+
+def test_flags_of_waiting_are_passed_on() -> None:
+    """seed:E12, E13"""
+    given = worker_arguments(
+        flags(suspend=False, max_suspended=7, reserve_for_leaves=2, leaf_types=("a,b",))
+    )
+    assert given == {
+        "burst": False,
+        "suspend_on_await": False,
+        "max_suspended": 7,
+        "reserve_slots_for_leaves": 2,
+        "leaf_types": ["a", "b"],
+    }
 
 
 def test_uvloop_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

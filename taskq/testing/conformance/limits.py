@@ -205,8 +205,8 @@ class LimitTests:
         assert [info.status for info in infos] == [Status.CANCELLED, Status.FAILED]
         kinds = [info.error.kind for info in infos if info.error is not None]
         assert kinds == [ErrorKind.EXPIRED, ErrorKind.DEADLINE]
-        kinds = [await harness.kinds(each.id) for each in late]
-        assert kinds == [["enqueued", "cancelled"], ["enqueued", "failed"]]
+        told = [await harness.kinds(each.id) for each in late]
+        assert told == [["enqueued", "cancelled"], ["enqueued", "failed"]]
         [hook] = await harness.claim(new_id())
         assert (hook.parent_id, hook.type) == (late[1].id, "work:on_failure")
         assert hook.deadline_at is None
