@@ -33,6 +33,7 @@ from taskq.lineage import LONGEST_CHAIN, chain
 from taskq.logs import blocking_delay, opened, still_waiting
 from taskq.model import Activity, Ended, Receipt, Status
 from taskq.options import TaskOptions
+from taskq.outbox import Outbox
 from taskq.publisher import Publisher
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
@@ -81,6 +82,7 @@ class StoreClient:
         self._settings = settings
         self._publisher = publisher
         self._clock = clock
+        self._outbox = Outbox(store.submit, self.bridge.spawn)
         self._opening = Opening()
         self._blocking_places: set[str] = set()
         self._watcher = Watcher(
@@ -253,10 +255,14 @@ class StoreClient:
         """Beside the store: submit, again and again while it is unavailable (ids make it safe)."""
         end = self._clock.monotonic() + seconds
         pause = 0.05
+        together = self.store.capabilities.resident and all(
+            activity.idempotency is None for activity in activities
+        )
+        submit = self._outbox.store if together else self.store.submit
         while True:
             try:
                 await self.ready()
-                return await self.store.submit(activities)
+                return await submit(activities)
             except BackendUnavailable:
                 if not self.store.capabilities.resident or self._clock.monotonic() + pause > end:
                     raise

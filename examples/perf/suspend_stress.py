@@ -117,12 +117,13 @@ class Stress:
 
     async def run_mid(self) -> None:
         """Call the leaves of one mid."""
-        await one_after_another([await self.leaf.adelay() for _ in range(self.knobs.fanout)])
+        leaves = [self.leaf.build() for _ in range(self.knobs.fanout)]
+        await one_after_another(await self.app.aenqueue(leaves))
 
     async def run_root(self) -> None:
         """Call a leaf and two mids."""
-        leaf = await self.leaf.adelay()
-        await one_after_another([leaf, await self.mid.adelay(), await self.mid.adelay()])
+        children = [self.leaf.build(), self.mid.build(), self.mid.build()]
+        await one_after_another(await self.app.aenqueue(children))
 
     async def run(self) -> Ending:
         """Store the roots and run everything."""

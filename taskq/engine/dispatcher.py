@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import anyio
@@ -17,7 +17,7 @@ from taskq.engine.holdings import Held
 from taskq.engine.ledger import Ledger
 from taskq.engine.options import EngineOptions
 from taskq.engine.orphans import Orphans
-from taskq.engine.pace import PATIENCE, Pace
+from taskq.engine.pace import LOOK_AGAIN, PATIENCE, Pace, Running
 from taskq.engine.returns import Returns
 from taskq.engine.slots import Slots
 from taskq.events import Claimed, Saturated
@@ -129,12 +129,21 @@ class Dispatcher:
     async def _wait_for_room(self) -> None:
         if not self._room:
             self._emit(Saturated(worker=self._worker))
-        await self._until(lambda: self._room > 0)
+        while not self._room:
+            by = self._clock.monotonic() + self._pace.rhythm
+            await self._until(lambda: self._room > 0, by=by)
+
+    def _look(self) -> Iterator[Running]:
+        """The handlers that have a slot."""
+        now = self._clock.monotonic()
+        for held in self._holdings.all():
+            if held.started_at is not None and not held.finished and not held.suspended:
+                yield Running(held.attempt.type, now - held.seated_at, held.resumed)
 
     @property
     def _room(self) -> int:
         """How many to claim now, 0 while it is not worth a call."""
-        slots, ahead = self._slots, self._pace.ahead
+        slots, ahead = self._slots, self._pace.ahead(self._look)
         if slots.free:
             return min(MOST, slots.free + ahead)
         room = slots.count + ahead - slots.permits.used - slots.waiting
@@ -273,13 +282,16 @@ class Dispatcher:
         oldest = self._slots.oldest()
         if oldest is None or not self._impatient:
             return math.inf
-        return max(0.001, oldest + PATIENCE - self._clock.monotonic())
+        left = oldest + PATIENCE - self._clock.monotonic()
+        return left if left > 0 else LOOK_AGAIN
 
     async def _give_back_stale(self) -> None:
+        """What has waited too long goes back, but for those that a slot is about to be free for."""
         if not self._impatient:
             return
+        keep = 0 if self._slots.all_stuck else self._pace.starts(self._look)
         late = self._clock.monotonic() - PATIENCE
-        stale = self._slots.withdraw(received_by=late)
+        stale = self._slots.withdraw(received_by=late, keep=keep)
         if stale:
             self._pace.block()
             await self._returns.give_back(stale)

@@ -57,7 +57,8 @@ class Held:
     is an earlier attempt of the same activity that may still be running here (fault:A4).
     ``threads`` counts the threads that run it, ``task`` identifies the task that runs its handler.
     ``seat`` is there once its handler has waited for other activities; while ``suspended`` it has
-    no slot. ``reason`` is why it was told to stop first; ``limit`` bounds its running time.
+    no slot. ``seated_at`` is when it got the slot that it has, ``resumed`` whether it had one
+    before. ``reason`` is why it was told to stop first; ``limit`` bounds its running time.
     """
 
     __slots__ = (
@@ -72,7 +73,9 @@ class Held:
         "reason",
         "received_at",
         "renewed_at",
+        "resumed",
         "seat",
+        "seated_at",
         "started_at",
         "suspended",
         "task",
@@ -95,6 +98,8 @@ class Held:
         self.elder: Held | None = None
         self.threads = 0
         self.suspended = False
+        self.resumed = False
+        self.seated_at = math.inf
         self.task = 0
         self.finished = False
         self._gone: anyio.Event | None = None
@@ -117,7 +122,7 @@ class Held:
 
     def begin(self, now: float, *, grace: float) -> None:
         """Its handler starts. Not renewed once it is ``grace`` past its timeout (fault:C4)."""
-        self.started_at = now
+        self.started_at = self.seated_at = now
         if self.attempt.timeout is not None:
             self.forsaken_at = now + self.attempt.timeout + grace
 

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from msgspec import Struct
+
 SOON = 0.1
 """Seconds within which what is claimed ahead should start."""
 PATIENCE = 0.15
 """Seconds after which what has not started is handed back."""
+LOOK_AGAIN = SOON / 4
+"""Seconds between two looks whether a slot is about to be free."""
 MOST_AHEAD = 1000
 """More than this is never claimed ahead."""
 WEIGHT = 0.2
 """How much the latest attempt counts in the moving average."""
 
 
+class Running(Struct, frozen=True):
+    """A handler that has a slot: its type, for how many seconds it has it, and whether it had one
+    before, and gave it up while it waited."""
+
+    type: str
+    age: float
+    resumed: bool
+
+
+Look: TypeAlias = Callable[[], Iterable[Running]]
+"""Gives the handlers that have a slot now."""
+
+
 class Pace:
-    """The moving average of run times, and the claim-ahead that follows from it (design 7.9).
+    """The moving average of how long each type keeps a slot, and the claim-ahead that follows
+    (design 7.9).
 
     ``fixed`` replaces the answer: then nothing is measured and nothing gets impatient.
     """
@@ -21,7 +43,8 @@ class Pace:
     def __init__(self, slots: int, *, fixed: int | None = None) -> None:
         self._slots = slots
         self._fixed = fixed
-        self._average: float | None = None
+        self._averages: dict[str, float] = {}
+        self._slowest = math.inf
         self._blocked = False
 
     @property
@@ -29,28 +52,46 @@ class Pace:
         """Whether what waits too long is to be handed back."""
         return self._fixed is None
 
-    @property
-    def ahead(self) -> int:
-        """How many activities may wait here beyond those that have a slot.
+    def ahead(self, look: Look) -> int:
+        """How many activities may wait here beyond those that have a slot: as many as will start
+        within ``SOON``, if handlers run for as long as those of their type did before.
 
-        As many as will start within ``SOON``; none before a run time was measured.
+        A slot whose handlers are quick is free many times in that time. One that is held for longer
+        is free once, at the end. None before a run time was measured.
         """
         if self._fixed is not None:
             return self._fixed
-        if self._average is None or self._blocked:
+        if not self._averages or self._blocked:
             return 0
-        if self._average * MOST_AHEAD <= self._slots * SOON:
-            return MOST_AHEAD
-        return int(self._slots * SOON / self._average)
+        return self.starts(look)
 
-    def measure(self, seconds: float) -> None:
-        """An attempt ran that long, and its slot is free again."""
+    def starts(self, look: Look) -> int:
+        """How many will start within ``SOON``, so far as run times say."""
+        if self._slowest * MOST_AHEAD <= self._slots * SOON:
+            return MOST_AHEAD
+        return min(MOST_AHEAD, int(sum(map(self._starts, look()))))
+
+    @property
+    def rhythm(self) -> float:
+        """Seconds after which to ask ``ahead`` again, while no slot gets free."""
+        slow = self._fixed is None and self._averages and self._slowest > SOON
+        return LOOK_AGAIN if slow else math.inf
+
+    def measure(self, type: str, seconds: float) -> None:
+        """A handler of this type had its slot for so long, and waits now or has ended."""
         self._blocked = False
-        if self._average is None:
-            self._average = seconds
-        else:
-            self._average += WEIGHT * (seconds - self._average)
+        before = self._averages.get(type)
+        average = seconds if before is None else before + WEIGHT * (seconds - before)
+        self._averages[type] = average
+        self._slowest = average if len(self._averages) == 1 else max(self._averages.values())
 
     def block(self) -> None:
         """Something waited too long: claim nothing ahead until a slot was free."""
         self._blocked = True
+
+    def _starts(self, running: Running) -> float:
+        """How many attempts will start where this one runs, within ``SOON``."""
+        average = self._averages.get(running.type)
+        if average is None or abs(running.age - average) > SOON:
+            return 0.0
+        return 1.0 if running.resumed or average > SOON else SOON / max(average, SOON / MOST_AHEAD)

@@ -61,7 +61,7 @@ class Parts:
         options = ground.options
         contact = Contact(patience=options.lease)
         rollup = Rollup()
-        pace = Pace(options.concurrency, fixed=options.claim_ahead)
+        self.pace = Pace(options.concurrency, fixed=options.claim_ahead)
         returns = Returns(ground)
         self.pulse = Pulse(post=post, holdings=ground.holdings, dump=dump)
         self.keeper = Keeper(
@@ -89,10 +89,15 @@ class Parts:
             ledger=self.ledger,
             returns=returns,
             deadlines=self.deadlines,
-            pace=pace,
+            pace=self.pace,
         )
         self.dispatcher = Dispatcher(
-            ground, types=types, slots=self.slots, pace=pace, returns=returns, ledger=self.ledger
+            ground,
+            types=types,
+            slots=self.slots,
+            pace=self.pace,
+            returns=returns,
+            ledger=self.ledger,
         )
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
         self.reaper = Reaper(
@@ -120,6 +125,7 @@ class Parts:
             clock=ground.clock,
             lease=options.lease,
             suspends=options.suspend_on_await,
+            measure=self.pace.measure,
             on_change=lambda: self.slots.seat_changed(),
             post=post,
             now=loop_time(),

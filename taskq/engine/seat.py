@@ -45,8 +45,9 @@ class State(StrEnum):
 class Seating(Struct, frozen=True, kw_only=True):
     """What all seats of a worker share. ``threads`` are the permits of sync handlers' threads.
 
-    ``suspends``: whether waits give the permit up (seed:E12). ``on_change`` is called when a permit
-    was given up or is there again. ``post`` reaches this event loop, whose token is ``home``
+    ``suspends``: whether waits give the permit up (seed:E12). ``measure`` is told for how many
+    seconds a handler of a type had its permit when it gives it up. ``on_change`` is called when a
+    permit was given up or is there again. ``post`` reaches this event loop, whose token is ``home``
     and whose clock ``now``.
     """
 
@@ -55,6 +56,7 @@ class Seating(Struct, frozen=True, kw_only=True):
     clock: Clock
     lease: float
     suspends: bool
+    measure: Callable[[str, float], None]
     on_change: Callable[[], None]
     post: Post
     now: Callable[[], float]
@@ -206,6 +208,8 @@ class Seat:
             self._held.pause()
         self._lend_threads()
         self._held.suspended = True
+        now = self._seating.clock.monotonic()
+        self._seating.measure(self._held.attempt.type, now - self._held.seated_at)
         self._permits.suspended += 1
         self._permits.give_back(alone=self._alone)
         self._seating.on_change()
@@ -226,10 +230,12 @@ class Seat:
         """The permit is there."""
         self._request = None
         self._state = State.TAKEN
+        now = self._seating.clock.monotonic()
         self._held.suspended = False
+        self._held.resumed, self._held.seated_at = True, now
         self._permits.suspended -= 1
         if self._stands_still:
-            self._held.resume(self._seating.clock.monotonic(), grace=self._seating.lease)
+            self._held.resume(now, grace=self._seating.lease)
         if self._granted is not None:
             self._granted.set()
         self._seating.on_change()

@@ -120,11 +120,13 @@ class Slots:
         self._supply()
         self._freed()
 
-    def withdraw(self, *, received_by: float) -> list[Held]:
-        """Take back what was received by then and has not started."""
+    def withdraw(self, *, received_by: float, keep: int = 0) -> list[Held]:
+        """Take back what was received by then and has not started, but for the first ``keep``."""
         withdrawn: list[Held] = []
+        kept = [self._waiting.popleft() for _ in range(min(keep, len(self._waiting)))]
         while self._waiting and self._waiting[0].received_at <= received_by:
             withdrawn.append(self._waiting.popleft())
+        self._waiting.extendleft(reversed(kept))
         return withdrawn
 
     def oldest(self) -> float | None:
@@ -246,8 +248,9 @@ class Slots:
             outcome = await self._runner.run(held, handler)
         finally:
             self._deadlines.forget(held)
-        seconds = self._clock.monotonic() - now
-        self._pace.measure(seconds)
+        ended = self._clock.monotonic()
+        seconds = ended - now
+        self._pace.measure(held.attempt.type, ended - max(now, held.seated_at))
         if held.lease_lost:
             self._emit(LeaseLost(attempt=held.attempt))
         if held.threads and isinstance(outcome, (TimedOut, Overdue)):
