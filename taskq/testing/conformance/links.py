@@ -140,10 +140,15 @@ class LinkTests:
         await harness.submit(first, second, old)
 
         receipts = await harness.submit(
-            new, child(second, "new"), child(second, "old"), child(second, "old"), call()
+            new,
+            child(first, "new"),
+            child(second, "new"),
+            child(second, "old"),
+            child(second, "old"),
+            call(),
         )
 
-        assert [each.created for each in receipts] == [True, False, False, False, True]
+        assert [each.created for each in receipts] == [True, False, False, False, False, True]
         assert await linked(harness, new.id) == [str(second.id)]
         assert await linked(harness, old.id) == [str(second.id)]
 
