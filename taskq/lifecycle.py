@@ -129,7 +129,10 @@ Outcome: TypeAlias = (
 
 
 class Note(StrEnum):
-    """An event row's kind: what happened to an attempt that the activity's own row cannot tell."""
+    """An event row's kind: what happened to an activity that its own row cannot tell.
+
+    LINKED: another parent's call was answered by it (seed:I8, ``backends.links``).
+    """
 
     FAILED = "failed"
     TIMED_OUT = "timed_out"
@@ -139,6 +142,7 @@ class Note(StrEnum):
     HANDED_BACK = "handed_back"
     CANCEL_REQUESTED = "cancel_requested"
     RETRIED = "retried"
+    LINKED = "linked"
 
 
 class Transition(Struct, frozen=True, kw_only=True, gc=False):

@@ -193,7 +193,8 @@ class Backend(Protocol):
         IdempotencyConflict, BackendUnavailable, Unstorable when something in the batch never can be
         stored; nothing is stored then. A step's key is not shown as ``idempotency_key``. Limits are
         kept as instants: ``expires_at`` or now + ``expires_in``, whichever is earlier, likewise the
-        deadline.
+        deadline. A call with a parent that is answered by what another one has made, or none, links
+        them: see ``taskq.backends.links``, in the same transaction.
         """
         ...
 

@@ -15,9 +15,10 @@ from taskq.snapshot import ActivityInfo, TimelineEntry
 
 
 class EventRow(Struct, frozen=True, kw_only=True):
-    """A stored event: what happened to an attempt that the activity's row cannot tell.
+    """A stored event: what happened to an activity that its own row cannot tell.
 
-    ``attempt`` is None where none is meant (an operator's retry). ``detail`` is a JSON object.
+    ``attempt`` is None where none is meant (an operator's retry, a link). ``detail`` is a JSON
+    object.
     """
 
     at: datetime

@@ -27,6 +27,7 @@ from taskq.cli.text import (
     shortened,
 )
 from taskq.cli.tree import emit_tree, tree_fields
+from taskq.lifecycle import Note
 from taskq.model import Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -363,6 +364,8 @@ def _timeline_row(entry: TimelineEntry) -> tuple[str, ...]:
 
 def _detail(entry: TimelineEntry) -> str:
     """What an event says, without the traceback."""
+    if entry.kind == Note.LINKED:
+        return _link(entry)
     parts: list[str] = []
     for name, value in entry.detail.items():
         if name == "error" and isinstance(value, dict):
@@ -373,3 +376,8 @@ def _detail(entry: TimelineEntry) -> str:
         else:
             parts.append(f"{name} {value}")
     return ", ".join(parts)
+
+
+def _link(entry: TimelineEntry) -> str:
+    parent, root = entry.detail.get("parent"), entry.detail.get("root")
+    return f"also awaited by {parent}" + ("" if root == parent else f", root {root}")

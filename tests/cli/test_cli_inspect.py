@@ -16,6 +16,7 @@ import pytest
 from taskq import ActivityCancelled
 from taskq.lifecycle import Expired, Failed, Succeeded
 from taskq.model import ErrorInfo
+from taskq.testing.conformance.samples import call, keyed
 
 NASTY = ErrorInfo(
     type="Bad\x1b[2J", message="one\ntwo\x1b]0;owned\x07", traceback="at\x1b[31m line 1\nline 2"
@@ -182,6 +183,27 @@ def test_show_tells_limits_and_that_it_was_never_started(cli, shelf) -> None:
     assert ["attempts", "0"] in lines
     assert "started" not in {line[0] for line in lines if line}
     assert "starts by" not in cli("show", str(plain.id)).stdout
+
+
+def test_show_tells_who_else_awaits_it(cli, shelf) -> None:
+    """seed:I8"""
+    future = shelf.greet.options(idempotency_key="ada").delay("Ada")
+    root, parent = call(), call()
+    info = shelf.app.client.call_sync(shelf.app.client.store.get, [future.id])[future.id]
+    above = [
+        {"parent_id": root.id, "root_id": root.id},
+        {"parent_id": parent.id, "root_id": root.id},
+    ]
+    for place in above:
+        again = keyed("ada", type="greet", payload=info.payload, **place)
+        shelf.app.client.call_sync(shelf.app.client.store.submit, [again])
+
+    lines = cli("show", str(future.id)).stdout.splitlines()
+
+    assert [line.split()[2:] for line in lines[-2:]] == [
+        f"linked also awaited by {root.id}".split(),
+        f"linked also awaited by {parent.id}, root {root.id}".split(),
+    ]
 
 
 def test_show_as_json_holds_the_timeline(cli, shelf) -> None:

@@ -8,7 +8,7 @@ FROM taskq_keys
 WHERE taskq_keys.hash = ANY ($1::BYTEA[]) ORDER BY taskq_keys.hash FOR UPDATE;
 
 -- key_holders
-SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, taskq_activities.created_at, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS anon_1
+SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, taskq_activities.created_at, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS anon_1, taskq_activities.parent_id, taskq_activities.claim
 FROM taskq_keys JOIN taskq_activities ON taskq_keys.activity_id = taskq_activities.id
 WHERE taskq_keys.hash = ANY ($1::BYTEA[]) AND (taskq_keys.expires_at IS NULL OR taskq_keys.expires_at > statement_timestamp());
 
@@ -145,6 +145,10 @@ UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim %
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = ANY ($5::TEXT[]) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
  LIMIT $6 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- link
+INSERT INTO taskq_events (activity_id, at, kind, claim, detail) SELECT link.activity_id, statement_timestamp(), 'linked', link.claim, link.detail
+FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::BIGINT[] AS anon_2), (SELECT $3::TEXT[] AS anon_3)) AS link(activity_id, claim, detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
 -- submit
 WITH stored AS

@@ -15,6 +15,7 @@ from taskq.backends.sql import (
     PostgresBackend,
     beats,
     children,
+    linking,
     postgres_beats,
     postgres_parts,
     postgres_statements,
@@ -60,6 +61,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     for shared in SHARED:
         yield shared.__name__, shared()
     yield "claim (children)", children.on_postgres(typed=True)
+    yield "link", linking.on_postgres()
     for write in WRITES:
         yield write.__name__, write(rare=False)
         yield f"{write.__name__} (rare)", write(rare=True)

@@ -7,7 +7,7 @@ FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
 -- key_holders
-SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, taskq_activities.created_at, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS payload
+SELECT taskq_keys.hash, taskq_keys.digest, taskq_activities.id, taskq_activities.status, taskq_activities.created_at, CASE WHEN (taskq_keys.digest IS NULL) THEN taskq_activities.payload END AS payload, taskq_activities.parent_id, taskq_activities.claim
 FROM taskq_keys JOIN taskq_activities ON taskq_keys.activity_id = taskq_activities.id
 WHERE taskq_keys.hash IN (__[POSTCOMPILE_hashes]) AND (taskq_keys.expires_at IS NULL OR taskq_keys.expires_at > :now);
 
@@ -342,6 +342,9 @@ UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = :place AND taskq_activities.isolate = :alone AND taskq_activities.type IN (__[POSTCOMPILE_types]) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
  LIMIT :limit OFFSET :param_1) RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+
+-- link
+INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
 -- listed (all)
 SELECT taskq_activities.id

@@ -74,7 +74,7 @@ def test_every_table_and_index_is_created_word_for_word(url: str, dialect: Defau
         for index in table.indexes:
             assert squeezed(str(CreateIndex(index).compile(dialect=dialect))) + ";" in written
     assert written.count("CREATE TABLE") == len(metadata.tables) + 1
-    assert written.count("CREATE INDEX") == sum(len(t.indexes) for t in metadata.tables.values())
+    assert written.count(" INDEX taskq_") == sum(len(t.indexes) for t in metadata.tables.values())
 
 
 def test_down_and_up_again_leaves_the_same_schema(

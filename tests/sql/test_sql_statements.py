@@ -12,7 +12,7 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
-from taskq.backends.sql import beats, children, queries, statements
+from taskq.backends.sql import beats, children, linking, queries, statements
 from taskq.backends.sql.statements import ClaimShape
 from taskq.identifiers import new_id
 from taskq.model import Priority, Status
@@ -60,6 +60,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     for name, shape in SHAPES.items():
         yield f"claim ({name})", statements.claim(shape)
     yield "claim (children)", children.on_sqlite(typed=True)
+    yield "link", linking.on_sqlite()
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
 

@@ -16,6 +16,7 @@ from taskq.backends.arrival import (
     isolated,
     ready_at,
 )
+from taskq.backends.links import Link
 from taskq.backends.timeline import EventRow
 from taskq.lifecycle import Note
 from taskq.model import Activity, Attempt, Ended, ErrorInfo, Lease, Status
@@ -73,6 +74,13 @@ class Row(Struct, kw_only=True):
             at=at, kind=kind, claim=self.claim, attempt=attempt, worker=worker, detail=detail
         )
         self.events.append(event)
+
+    def link(self, link: Link, at: datetime) -> None:
+        """Add the event row of a link, if it is new."""
+        detail = link.detail
+        known = any(event.kind is Note.LINKED and event.detail == detail for event in self.events)
+        if not known:
+            self.note(Note.LINKED, at, detail, None)
 
     def attempt(self, worker: UUID) -> Attempt:
         """It as ``worker`` holds it."""

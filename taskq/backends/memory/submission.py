@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
+from taskq.backends.links import Link, link
 from taskq.backends.memory.row import Row, new_row
 from taskq.backends.memory.tables import Key, Tables
 from taskq.backends.storable import check_activity
@@ -21,6 +22,7 @@ class Submission:
         self._now = now
         self._rows: dict[UUID, Row] = {}
         self._keys: dict[bytes, Key] = {}
+        self._links: list[Link] = []
 
     def add(self, activity: Activity[object]) -> Receipt:
         """Stage one call, after those before it. Raises IdempotencyConflict, BackendError."""
@@ -31,6 +33,7 @@ class Submission:
         if wanted is not None:
             holder = self._holder(wanted)
             if holder and resolve(activity.id, wanted, holder) is Resolution.RETURN:
+                self._link(activity, holder.id)
                 return Receipt(holder.id, False)
             self._keys[wanted.hash] = Key(activity.id, wanted.digest)
         self._rows[activity.id] = new_row(activity, self._now)
@@ -41,7 +44,16 @@ class Submission:
         for row in self._rows.values():
             self._tables.insert(row)
         self._tables.keys.update(self._keys)
+        for each in self._links:
+            self._tables.rows[each.activity].link(each, self._now)
         return self._rows
+
+    def _link(self, activity: Activity[object], holder: UUID) -> None:
+        row = self._row(holder)
+        assert row is not None
+        new = link(activity, row.id, claim=row.claim, made_by=row.activity.parent_id)
+        if new is not None:
+            self._links.append(new)
 
     def _row(self, id: UUID) -> Row | None:
         return self._rows.get(id) or self._tables.rows.get(id)

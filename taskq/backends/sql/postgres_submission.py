@@ -13,8 +13,8 @@ from uuid import UUID
 from sqlalchemy import Executable
 
 from taskq.backends.instants import FIRST
+from taskq.backends.sql import linking, rows
 from taskq.backends.sql import postgres_storing as statements
-from taskq.backends.sql import rows
 from taskq.backends.sql.channels import Message
 from taskq.backends.sql.submission import KeyHolder, Submission
 from taskq.errors import BackendUnavailable
@@ -75,15 +75,23 @@ def _submit_keyed(
     found = yield statements.key_holders(), {"hashes": others}
     holders = {
         hash: KeyHolder(
-            id=id, status=Status(status), created_at=created_at, digest=digest, payload=payload
+            id=id,
+            status=Status(status),
+            created_at=created_at,
+            digest=digest,
+            payload=payload,
+            parent_id=parent_id,
+            claim=claim,
         )
-        for hash, digest, id, status, created_at, payload in found
+        for hash, digest, id, status, created_at, payload, parent_id, claim in found
     }
     # The rows of keys that it makes are for SQLite: here the statements say when.
     submission = Submission(FIRST, stored=stored, holders=holders)
     receipts = [submission.add(activity) for activity in activities]
     yield from insert(submission.activities, hints)
     yield from _point_keys(submission, {hash: first[hash].id for hash in fresh})
+    if submission.links:
+        yield linking.on_postgres(), linking.postgres_values(submission.links)
     return receipts
 
 

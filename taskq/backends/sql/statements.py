@@ -110,6 +110,8 @@ def key_holders() -> Executable:
             _activity.status,
             _activity.created_at,
             payload,
+            _activity.parent_id,
+            _activity.claim,
         )
         .join_from(keys, activities, keys.c.activity_id == _activity.id)
         .where(keys.c.hash.in_(bindparam("hashes", expanding=True)))

@@ -33,14 +33,15 @@ from sqlalchemy import (
 
 from taskq.backends.instants import FIRST, LAST
 from taskq.backends.sql.types import SERIAL, DatabaseNow, Id, Instant
+from taskq.lifecycle import Note
 from taskq.model import COUNTED_TO, LONGEST_TEXT, Status
 
 metadata = MetaData()
 
 
-def spelled(status: Status) -> ColumnElement[str]:
-    """A status as an SQL literal: a partial index serves no query that binds its condition."""
-    return literal_column(f"'{status.value}'")
+def spelled(word: Status | Note) -> ColumnElement[str]:
+    """A word as an SQL literal: a partial index serves no query that binds its condition."""
+    return literal_column(f"'{word.value}'")
 
 
 _STATUSES = ", ".join(f"'{status.value}'" for status in Status)
@@ -256,6 +257,18 @@ events = Table(
     PrimaryKeyConstraint("id", name="taskq_events_pkey"),
     # The timeline of one activity, in order.
     Index("taskq_events_activity", "activity_id", "id"),
+)
+
+LINKED = events.c.kind == spelled(Note.LINKED)
+
+# A parent is linked to an activity once, however often it asks for it, and however many others do.
+Index(
+    "taskq_events_linked",
+    events.c.activity_id,
+    events.c.detail,
+    unique=True,
+    postgresql_where=LINKED,
+    sqlite_where=LINKED,
 )
 
 keys = Table(

@@ -16,7 +16,7 @@ from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
 from taskq.backends.instants import FIRST, later
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import beats, cancelling, children, queries, rows, statements
+from taskq.backends.sql import beats, cancelling, children, linking, queries, rows, statements
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
@@ -51,6 +51,9 @@ def submit(
     )
     if submission.keys:
         connection.execute(statements.point_keys(), submission.keys)
+    if submission.links:
+        values = linking.sqlite_values(submission.links, now)
+        connection.execute(linking.on_sqlite(), values)
     return receipts, Changes(ready=stored > 0)
 
 
@@ -296,6 +299,8 @@ def _holders(
             created_at=row.created_at or FIRST,
             digest=row.digest,
             payload=row.payload,
+            parent_id=row.parent_id,
+            claim=row.claim,
         )
         for row in found
     }

@@ -22,6 +22,7 @@ PENDING = "status = 'pending'"
 WAITING = "status IN ('scheduled', 'retrying')"
 UNSTARTED = "status IN ('pending', 'scheduled', 'retrying')"
 PROCESSING = "status = 'processing'"
+LINKED = "kind = 'linked'"
 
 BUSY = {
     "fillfactor": 85,
@@ -219,6 +220,14 @@ def _events(kinds: _Kinds) -> None:
         sa.PrimaryKeyConstraint("id", name="taskq_events_pkey"),
     )
     op.create_index("taskq_events_activity", "taskq_events", ["activity_id", "id"])
+    op.create_index(
+        "taskq_events_linked",
+        "taskq_events",
+        ["activity_id", "detail"],
+        unique=True,
+        postgresql_where=sa.text(LINKED),
+        sqlite_where=sa.text(LINKED),
+    )
 
 
 def _keys(kinds: _Kinds) -> None:

@@ -24,6 +24,7 @@ from taskq.testing.conformance.harness import Harness
 from taskq.testing.conformance.keys import KeyTests
 from taskq.testing.conformance.leases import LeaseTests
 from taskq.testing.conformance.limits import LimitTests
+from taskq.testing.conformance.links import LinkTests
 from taskq.testing.conformance.operator_retry import OperatorRetryTests
 from taskq.testing.conformance.outcomes import OutcomeTests
 from taskq.testing.conformance.progress import ProgressTests
@@ -50,6 +51,7 @@ class BackendConformance(
     OpeningTests,
     SubmitTests,
     KeyTests,
+    LinkTests,
     ClaimTests,
     SettleTests,
     FenceTests,

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
     multiple,
     rule,
 )
+from msgspec.structs import replace
 
 from taskq.backends import Cancellation, ClaimRequest, ProgressReport, Promotion, Renewal, Store
 from taskq.backends.memory import MemoryBackend
@@ -170,12 +171,18 @@ class StoreMachine(RuleBasedStateMachine):
         created = [each.id for each, receipt in zip(batch, answer, strict=True) if receipt.created]
         return multiple(*created)
 
-    @rule(target=activities, parent=activities, type=st.sampled_from(TYPES))
-    def make_child(self, parent: UUID, type: str) -> UUID:
-        """Submit a child of an activity in whatever state."""
+    @rule(
+        target=activities,
+        parent=activities,
+        type=st.sampled_from(TYPES),
+        key=st.sampled_from([None, None, "one"]),
+    )
+    def make_child(self, parent: UUID, type: str, key: str | None) -> MultipleResults[UUID]:
+        """Submit a child of an activity in whatever state; with a key it may be another's."""
         above = self.known[parent]
-        child = call(
-            type,
+        made = call(type) if key is None else keyed(key, type=type, check_arguments=False)
+        child = replace(
+            made,
             parent_id=parent,
             root_id=above.root_id,
             origin_id=above.origin_id,
@@ -185,8 +192,8 @@ class StoreMachine(RuleBasedStateMachine):
         async def verb(store: Store) -> list[Receipt]:
             return await store.submit([child])
 
-        self.ask(verb)
-        return child.id
+        [receipt] = self.ask(verb)
+        return multiple(child.id) if receipt.created else multiple()
 
     @rule(attempt=attempts, done=st.integers(0, 9))
     def report_progress(self, attempt: Attempt, done: int) -> None:
