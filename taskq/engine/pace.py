@@ -45,6 +45,7 @@ class Pace:
         self._fixed = fixed
         self._averages: dict[str, float] = {}
         self._slowest = math.inf
+        self._latest = 0.0
         self._blocked = False
 
     @property
@@ -57,7 +58,8 @@ class Pace:
         within ``SOON``, if handlers run for as long as those of their type did before.
 
         A slot whose handlers are quick is free many times in that time. One that is held for longer
-        is free once, at the end. None before a run time was measured.
+        is free once, at the end. What an idle one will have is taken to be as what ended lately.
+        None before a run time was measured.
         """
         if self._fixed is not None:
             return self._fixed
@@ -69,7 +71,9 @@ class Pace:
         """How many will start within ``SOON``, so far as run times say."""
         if self._slowest * MOST_AHEAD <= self._slots * SOON:
             return MOST_AHEAD
-        return min(MOST_AHEAD, int(sum(map(self._starts, look()))))
+        running = list(look())
+        idle = (self._slots - len(running)) * _times(self._latest)
+        return min(MOST_AHEAD, int(idle + sum(map(self._starts, running))))
 
     @property
     def rhythm(self) -> float:
@@ -83,6 +87,9 @@ class Pace:
         before = self._averages.get(type)
         average = seconds if before is None else before + WEIGHT * (seconds - before)
         self._averages[type] = average
+        self._latest = (
+            seconds if before is None else self._latest + WEIGHT * (seconds - self._latest)
+        )
         self._slowest = average if len(self._averages) == 1 else max(self._averages.values())
 
     def block(self) -> None:
@@ -94,4 +101,9 @@ class Pace:
         average = self._averages.get(running.type)
         if average is None or abs(running.age - average) > SOON:
             return 0.0
-        return 1.0 if running.resumed or average > SOON else SOON / max(average, SOON / MOST_AHEAD)
+        return 1.0 if running.resumed or average > SOON else _times(average)
+
+
+def _times(average: float) -> float:
+    """How often a slot gets free within ``SOON``, if its handlers take that long."""
+    return 0.0 if average > SOON else SOON / max(average, SOON / MOST_AHEAD)

@@ -91,13 +91,9 @@ class Parts:
             deadlines=self.deadlines,
             pace=self.pace,
         )
+        pace = self.pace
         self.dispatcher = Dispatcher(
-            ground,
-            types=types,
-            slots=self.slots,
-            pace=self.pace,
-            returns=returns,
-            ledger=self.ledger,
+            ground, types=types, slots=self.slots, pace=pace, returns=returns, ledger=self.ledger
         )
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
         self.reaper = Reaper(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
@@ -17,7 +18,7 @@ from taskq.engine.backoff import Backoff
 from taskq.engine.contact import Contact
 from taskq.engine.holdings import Holdings
 from taskq.engine.isolation import run_isolated
-from taskq.engine.pace import MOST_AHEAD, Pace
+from taskq.engine.pace import LOOK_AGAIN, MOST_AHEAD, Pace, Running
 from taskq.engine.pulse import Pulse
 from taskq.engine.record import count_of, event_of
 from taskq.engine.report import KEPT
@@ -110,34 +111,81 @@ def test_pauses_are_spread_over_their_upper_half() -> None:
     assert Backoff(lambda: 0.5, first=2.0).pause() == 1.5
 
 
-def test_the_claim_ahead_follows_the_run_times() -> None:
+def slots_of(*running: Running) -> Callable[[], list[Running]]:
+    return lambda: list(running)
+
+
+def test_quick_handlers_have_many_claimed_ahead() -> None:
     """design 7.9: what will start within about a tenth of a second."""
     pace = Pace(10)
-    assert pace.ahead == 0
-    pace.measure(0.05)
-    assert pace.ahead == 20
-    for _ in range(100):
-        pace.measure(10.0)
-    assert pace.ahead == 0
+    look = slots_of(*[Running("quick", 0.0, resumed=False)] * 10)
+    assert pace.ahead(look) == 0
+    pace.measure("quick", 0.05)
+    assert pace.ahead(look) == 20
     for _ in range(200):
-        pace.measure(0.0)
-    assert pace.ahead == MOST_AHEAD
+        pace.measure("quick", 0.0)
+    assert pace.ahead(look) == MOST_AHEAD
+
+
+def test_a_slow_handler_has_one_claimed_ahead_shortly_before_its_end() -> None:
+    pace = Pace(2)
+    pace.measure("slow", 10.0)
+    young, old = Running("slow", 5.0, resumed=False), Running("slow", 9.95, resumed=False)
+    late = Running("slow", 20.0, resumed=False)
+    assert pace.ahead(slots_of(young, young)) == 0
+    assert pace.ahead(slots_of(young, old)) == 1
+    assert pace.ahead(slots_of(old, late)) == 1
+    assert pace.rhythm == LOOK_AGAIN
+
+
+def test_each_type_has_a_pace_of_its_own() -> None:
+    pace = Pace(2)
+    pace.measure("slow", 10.0)
+    for _ in range(100):
+        pace.measure("quick", 0.01)
+    slow, quick = Running("slow", 1.0, resumed=False), Running("quick", 0.0, resumed=False)
+    assert pace.ahead(slots_of(slow, slow)) == 0
+    assert pace.ahead(slots_of(slow, quick)) == 10
+
+
+def test_a_handler_that_has_waited_makes_room_once() -> None:
+    """It has taken its slot from somebody, and gives it back soon."""
+    pace = Pace(1)
+    pace.measure("quick", 0.01)
+    assert pace.ahead(slots_of(Running("quick", 0.0, resumed=True))) == 1
+
+
+def test_nothing_is_known_of_a_type_that_has_not_ended_yet() -> None:
+    pace = Pace(1)
+    pace.measure("quick", 0.01)
+    assert pace.ahead(slots_of(Running("new", 0.0, resumed=False))) == 0
+
+
+def test_idle_slots_will_have_what_ended_lately() -> None:
+    pace = Pace(10)
+    pace.measure("quick", 0.01)
+    assert pace.ahead(slots_of()) == 100
+    for _ in range(100):
+        pace.measure("slow", 10.0)
+    assert pace.ahead(slots_of()) == 0
 
 
 def test_once_something_waited_too_long_nothing_is_ahead_until_a_slot_was_free() -> None:
     pace = Pace(10)
-    pace.measure(0.01)
+    look = slots_of(*[Running("work", 0.0, resumed=False)] * 10)
+    pace.measure("work", 0.01)
     pace.block()
-    assert pace.ahead == 0
-    pace.measure(0.01)
-    assert pace.ahead == 100
+    assert pace.ahead(look) == 0
+    pace.measure("work", 0.01)
+    assert pace.ahead(look) == 100
 
 
 def test_a_fixed_claim_ahead_is_what_it_is() -> None:
     pace = Pace(10, fixed=3)
-    pace.measure(100.0)
+    pace.measure("work", 100.0)
     pace.block()
-    assert pace.ahead == 3
+    assert pace.ahead(slots_of()) == 3
+    assert pace.rhythm == math.inf
     assert not pace.adaptive
 
 
