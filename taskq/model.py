@@ -279,6 +279,11 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
         return self.retry_count + self.crash_count + 1
 
     @property
+    def limited(self) -> bool:
+        """Whether it has an ``expires_at`` or a ``deadline_at``."""
+        return self.expires_at is not None or self.deadline_at is not None
+
+    @property
     def lease(self) -> Lease:
         """The lease under which this attempt runs."""
         return Lease(self.id, self.claim)

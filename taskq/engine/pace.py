@@ -90,7 +90,10 @@ class Pace:
         self._latest = (
             seconds if before is None else self._latest + WEIGHT * (seconds - self._latest)
         )
-        self._slowest = average if len(self._averages) == 1 else max(self._averages.values())
+        if len(self._averages) == 1:
+            self._slowest = average
+        else:
+            self._slowest = max(self._averages.values())
 
     def block(self) -> None:
         """Something waited too long: claim nothing ahead until a slot was free."""

@@ -38,7 +38,7 @@ class Permits:
         """How many could be taken now."""
         if self._alone or self._requests:
             return 0
-        return max(0, self.count - self.used)
+        return self.count - self.used if self.used < self.count else 0
 
     @property
     def running(self) -> bool:

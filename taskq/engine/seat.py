@@ -147,10 +147,13 @@ class Seat:
         """A wait has ended; return with the permit."""
         if self._over(wait):
             return
-        while self._state is not State.TAKEN:  # another task's wait may give up what was granted
-            self._take_back()
-            await self._seated(cancelled=cancelled)
-        self._go_on(anyio.get_current_task().id)
+        try:
+            # Once granted, it may be given up again by another task's wait before this one runs.
+            while self._state is not State.TAKEN:
+                self._take_back()
+                await self._seated(cancelled=cancelled)
+        finally:
+            self._go_on(anyio.get_current_task().id)
 
     def end_ringing(self, wait: object, bell: Doorbell) -> None:
         """A wait has ended elsewhere; ring when the permit is there."""

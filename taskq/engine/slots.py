@@ -235,19 +235,21 @@ class Slots:
         if self._closing or held.elder is not None or not self._holdings.startable(held, now):
             await self._returns.give_back([held])
             return
-        late = self._deadlines.late(held)
-        if late is not None:
+        limited = held.attempt.limited
+        if limited and (late := self._deadlines.late(held)) is not None:
             self._ledger.put(held, late, 0.0)
             return
         handler = self._handlers.get(held.attempt.type)
         if handler is None:
             self._ledger.put(held, Unstarted(UNKNOWN_TYPE_PAUSE), 0.0)
             return
-        self._deadlines.watch(held)
+        if limited:
+            self._deadlines.watch(held)
         try:
             outcome = await self._runner.run(held, handler)
         finally:
-            self._deadlines.forget(held)
+            if limited:
+                self._deadlines.forget(held)
         ended = self._clock.monotonic()
         seconds = ended - now
         self._pace.measure(held.attempt.type, ended - max(now, held.seated_at))

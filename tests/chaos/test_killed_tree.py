@@ -39,7 +39,7 @@ def test_a_tree_whose_worker_was_killed_has_each_step_once(arena: Arena, loop: s
 def test_a_parent_that_dies_after_its_child_ended_and_before_it_woke(
     arena: Arena, loop: str
 ) -> None:
-    """promise:G13: nothing about a wait is stored, so nothing about it can be lost."""
+    """promise:G13, seed:S13: nothing about a wait is stored, so nothing of it can be lost."""
     root = arena.app.patient.delay()
     victim = arena.worker(loop, "-t", "patient")
     until(lambda: len(arena.rows("nap")) == 1, "the child is there")

@@ -164,7 +164,7 @@ async def test_a_loop_of_the_handlers_own_gives_the_slot_up_too(app: TaskQ) -> N
 
 
 async def test_at_the_cap_only_children_are_begun(app: TaskQ) -> None:
-    """A hundred roots, of which five at a time may wait."""
+    """seed:S16: a hundred roots, of which five at a time may wait, as health counts them."""
     most = 0
 
     @app.activity
