@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
@@ -23,7 +24,8 @@ MOST = 2
 ROWS = 500
 """Activities in one submit of several calls, at the most."""
 
-Submit = Callable[[Sequence[Activity[Any]]], Awaitable[list[Receipt]]]
+Submit: TypeAlias = Callable[[Sequence[Activity[Any]]], Awaitable[list[Receipt]]]
+Spawn: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 
 
 class Letter:
@@ -56,27 +58,42 @@ class Letter:
 class Outbox:
     """Where calls without idempotency key are handed in. It lives beside the store, on its loop.
 
-    ``spawn`` runs a function there in a task of its own. ``submit`` is ``Backend.submit``, which
-    may be repeated: where calls that went together fail, each is sent again by itself.
+    ``spawn`` runs a function on the same loop in a task of its own. ``submit`` is
+    ``Backend.submit``, which may be repeated: where calls that went together fail, each is sent
+    again by itself.
     """
 
-    def __init__(
-        self, submit: Submit, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
-    ) -> None:
+    def __init__(self, submit: Submit, spawn: Spawn) -> None:
         self._submit = submit
         self._spawn = spawn
         self._home: EventLoopToken | None = None
+        self._tray = Tray(submit, spawn)
+
+    async def store(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
+        """See ``Backend.submit``. Cancelled, what has been sent may be stored."""
+        # Beside a loop that is closing there may be its successor; in a forked child there is.
+        if current_token() != self._home:
+            self._home, self._tray = current_token(), Tray(self._submit, self._spawn)
+        return await self._tray.store(activities)
+
+
+class Tray:
+    """What is on its way and what waits, on one event loop."""
+
+    def __init__(self, submit: Submit, spawn: Spawn) -> None:
+        self._submit = submit
+        self._spawn = spawn
         self._flying = 0
         self._waiting = deque[Letter]()
 
     async def store(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
-        """See ``Backend.submit``. Cancelled, what has been sent may be stored."""
-        if current_token() != self._home:  # after a fork, or when the store's thread had died
-            self._home = current_token()
-            self._flying = 0
-            self._waiting.clear()
-        if self._flying < MOST:
-            return await self._send(activities)
+        """See ``Outbox.store``. First come, first served."""
+        if self._flying < MOST and not self._waiting:
+            self._flying += 1
+            try:
+                return await self._submit(activities)
+            finally:
+                self._landed()
         letter = Letter(activities)
         self._waiting.append(letter)
         try:
@@ -86,29 +103,19 @@ class Outbox:
             raise
         return letter.outcome()
 
-    async def _send(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
-        self._flying += 1
-        try:
-            return await self._submit(activities)
-        finally:
-            self._flying -= 1
-            if self._waiting and self._flying < MOST:
-                self._spawn(self._send_waiting)
+    def _landed(self) -> None:
+        self._flying -= 1
+        while self._flying < MOST and (letters := self._taken()):
+            self._flying += 1
+            try:
+                self._spawn(partial(self._send, letters))
+            except Exception as error:
+                self._flying -= 1
+                for letter in letters:
+                    letter.fail(error)
 
-    async def _send_waiting(self) -> None:
-        letters = self._take()
-        if not letters:
-            return
-        try:
-            receipts = await self._send([each for letter in letters for each in letter.activities])
-        except Exception as error:
-            await self._send_again(letters, error)
-            return
-        for letter in letters:
-            letter.answer(receipts[: len(letter.activities)])
-            del receipts[: len(letter.activities)]
-
-    def _take(self) -> list[Letter]:
+    def _taken(self) -> list[Letter]:
+        """The next that go together; none when none waits."""
         letters: list[Letter] = []
         room = ROWS
         while self._waiting and (room >= len(self._waiting[0].activities) or not letters):
@@ -118,13 +125,28 @@ class Outbox:
                 room -= len(letter.activities)
         return letters
 
-    async def _send_again(self, letters: Sequence[Letter], error: Exception) -> None:
-        """One of them may be what the store refuses; a store that is away refuses none."""
-        for letter in letters:
-            if len(letters) == 1 or isinstance(error, BackendUnavailable):
+    async def _send(self, letters: Sequence[Letter]) -> None:
+        try:
+            receipts = await self._submit([each for one in letters for each in one.activities])
+        except BackendUnavailable as error:  # a store that is away refuses none of them
+            for letter in letters:
                 letter.fail(error)
-                continue
+        except Exception as error:
+            await self._send_each(letters, error)
+        else:
+            for letter in letters:
+                letter.answer(receipts[: len(letter.activities)])
+                del receipts[: len(letter.activities)]
+        finally:
+            self._landed()
+
+    async def _send_each(self, letters: Sequence[Letter], error: Exception) -> None:
+        """One of them is what the store refuses."""
+        if len(letters) == 1:
+            letters[0].fail(error)
+            return
+        for letter in letters:
             try:
-                letter.answer(await self._send(letter.activities))
+                letter.answer(await self._submit(letter.activities))
             except Exception as its_own:
                 letter.fail(its_own)

@@ -123,6 +123,7 @@ class Parts:
             suspends=options.suspend_on_await,
             measure=self.pace.measure,
             on_change=lambda: self.slots.seat_changed(),
+            on_keep=lambda seat: self.slots.seat_kept(seat),
             post=post,
             now=loop_time(),
             home=current_token(),

@@ -30,8 +30,8 @@ from taskq.engine.permits import Permits, Request
 
 PATIENCE = 1.0
 """Seconds for which a handler whose wait was cancelled waits for a permit."""
-LOOK = 1.0
-"""Seconds between two looks of a thread whether the attempt that it waits for is over."""
+KEPT = 1.0
+"""Seconds for which a task that came back from a wait keeps the permit while others wait."""
 
 
 class State(StrEnum):
@@ -47,8 +47,9 @@ class Seating(Struct, frozen=True, kw_only=True):
 
     ``suspends``: whether waits give the permit up (seed:E12). ``measure`` is told for how many
     seconds a handler of a type had its permit when it gives it up. ``on_change`` is called when a
-    permit was given up or is there again. ``post`` reaches this event loop, whose token is ``home``
-    and whose clock ``now``.
+    permit was given up or is there again, ``on_keep`` with what has one beside waits that go on:
+    ``tire`` is to be called until it answers True. ``post`` reaches this event loop, whose token is
+    ``home`` and whose clock ``now``.
     """
 
     permits: Permits
@@ -58,6 +59,7 @@ class Seating(Struct, frozen=True, kw_only=True):
     suspends: bool
     measure: Callable[[str, float], None]
     on_change: Callable[[], None]
+    on_keep: Callable[[Seat], None]
     post: Post
     now: Callable[[], float]
     home: EventLoopToken
@@ -75,6 +77,7 @@ class Seat:
         "_main",
         "_permits",
         "_request",
+        "_requests",
         "_seating",
         "_stands_still",
         "_state",
@@ -101,6 +104,7 @@ class Seat:
         self._granted: anyio.Event | None = None
         self._bells: list[Doorbell] | None = None
         self._threads_lent = 0
+        self._requests: list[Request] = []
 
     @property
     def suspended(self) -> bool:
@@ -128,16 +132,19 @@ class Seat:
         """The same in a thread of the handler."""
         wait, bell = object(), Doorbell()
         self._seating.post(partial(self.begin, wait, ids))
+        patient = False
         try:
             yield
+            patient = True
         finally:
             self._seating.post(partial(self.end_ringing, wait, bell))
-            while not bell.wait_sync(LOOK) and not self.closed:
-                pass
+            while not bell.wait_sync(PATIENCE) and not self.closed:
+                if not patient:  # see ``_seated``
+                    self._seating.post(self.hurry)
 
     def begin(self, wait: object, ids: Collection[UUID]) -> None:
         """A wait begins."""
-        if self.closed:
+        if self.closed or self._held.finished:
             return
         self._waits[wait] = ids
         self._back.clear()
@@ -175,12 +182,13 @@ class Seat:
 
     def hurry(self) -> None:
         """Wait for no permit: it was told to stop, and has to unwind."""
-        if self._state is not State.RETURNING:
+        if self._state is State.GIVEN_UP:
             return
         request, self._request = self._request, None
         if request is not None and self._permits.withdraw(request):
             self._permits.take(alone=self._alone)
             self._seated_again()
+        self._hurry_threads()
 
     def thread_ended(self) -> bool:
         """A thread of the handler has ended; whether its permit was lent."""
@@ -188,14 +196,25 @@ class Seat:
         self._threads_lent -= lent
         return lent
 
+    def tire(self, now: float) -> bool:
+        """Give up a permit that was kept for ``KEPT`` seconds beside waits that go on: what took it
+        back may be waiting for those, as at the end of a task group, which nobody tells. Answers
+        whether there is nothing more to tire of."""
+        if self.closed or not self._waits or self._state is not State.TAKEN:
+            return True
+        if now - self._held.seated_at < KEPT:
+            return False
+        self._back.clear()
+        self._give_up()
+        return True
+
     def close(self) -> None:
         """The handler is over; the permit is there, for whoever took it to give it back."""
         self.closed = True
         if self._state is State.GIVEN_UP:
             self._permits.take(alone=self._alone)
             self._seated_again()
-        elif self._state is State.RETURNING:
-            self.hurry()
+        self.hurry()
         if self._bells:
             self._ring()
 
@@ -243,7 +262,7 @@ class Seat:
             self._granted.set()
         self._seating.on_change()
         for _ in range(self._threads_lent):
-            self._seating.threads.request(self._thread_back)
+            self._requests.append(self._seating.threads.request(self._thread_back))
         if not self._threads_lent:
             self._ring()
 
@@ -267,6 +286,8 @@ class Seat:
     def _go_on(self, task: int) -> None:
         """This task runs on with the permit, until it waits again or has ended."""
         self._back.add(task)
+        if self._waits:
+            self._seating.on_keep(self)
         if task == self._main:
             return
         if self._watched is None:
@@ -288,9 +309,20 @@ class Seat:
 
     def _lend_threads(self) -> None:
         """A thread that waits is none that runs: it does not keep those it waits for from one."""
-        self._threads_lent = self._held.threads
-        for _ in range(self._threads_lent):
+        for request in self._requests:
+            self._seating.threads.withdraw(request)
+        self._requests.clear()
+        for _ in range(self._held.threads - self._threads_lent):
             self._seating.threads.give_back()
+        self._threads_lent = self._held.threads
+
+    def _hurry_threads(self) -> None:
+        """As ``hurry``, for threads."""
+        requests, self._requests = self._requests, []
+        for request in requests:
+            if self._seating.threads.withdraw(request):
+                self._seating.threads.take()
+                self._thread_back()
 
     def _thread_back(self) -> None:
         if not self._threads_lent:  # it has ended meanwhile
@@ -298,6 +330,7 @@ class Seat:
             return
         self._threads_lent -= 1
         if not self._threads_lent:
+            self._requests.clear()
             self._ring()
 
     def _ring(self) -> None:
@@ -328,16 +361,18 @@ class Wait:
     ) -> None:
         cancelled = exc_type is not None and issubclass(exc_type, anyio.get_cancelled_exc_class())
         if not self._home:
-            await self._end_elsewhere()
+            await self._end_elsewhere(patient=exc_type is None)
         elif exc_type is GeneratorExit:  # nothing can be awaited any more
             self._seat.end_now(self)
         else:
             await self._seat.end(self, cancelled=cancelled)
 
-    async def _end_elsewhere(self) -> None:
+    async def _end_elsewhere(self, *, patient: bool) -> None:
         bell = Doorbell()
         self._seat.seating.post(partial(self._seat.end_ringing, self, bell))
         with anyio.CancelScope(shield=True):
             while not bell.rung and not self._seat.closed:
-                with anyio.move_on_after(LOOK):
+                with anyio.move_on_after(PATIENCE):
                     await bell.wait()
+                if not bell.rung and not patient:
+                    self._seat.seating.post(self._seat.hurry)

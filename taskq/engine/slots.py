@@ -20,6 +20,7 @@ from taskq.engine.ledger import Ledger
 from taskq.engine.pace import Pace
 from taskq.engine.permits import Permits
 from taskq.engine.returns import Returns
+from taskq.engine.seat import KEPT, Seat
 from taskq.events import LeaseLost, ThreadOverran
 from taskq.lifecycle import Cancelled, Overdue, TimedOut, Unstarted
 
@@ -67,6 +68,7 @@ class Slots:
         self._carriers = 0
         self._wanted = 0
         self._wanting = anyio.Event()
+        self._keeping: set[Seat] = set()
         self._idle: list[anyio.Event] = []
         self._closing = False
         self._quiet = anyio.Event()
@@ -108,7 +110,10 @@ class Slots:
                     self._carriers += 1
                     group.start_soon(self._carry)
                 self._wanted = 0
-                await self._wanting.wait()
+                with anyio.move_on_after(KEPT / 2 if self._keeping else math.inf):
+                    await self._wanting.wait()
+                now = self._clock.monotonic()
+                self._keeping -= {seat for seat in self._keeping if seat.tire(now)}
 
     def hand_over(self, attempts: Sequence[Held]) -> None:
         """Run these, as soon as there are slots, in this order."""
@@ -119,6 +124,11 @@ class Slots:
         """A handler has begun to wait for other activities, or goes on."""
         self._supply()
         self._freed()
+
+    def seat_kept(self, seat: Seat) -> None:
+        """A handler goes on beside waits of its own; whether it does, only time tells."""
+        self._keeping.add(seat)
+        self._wanting.set()
 
     def withdraw(self, *, received_by: float, keep: int = 0) -> list[Held]:
         """Take back what was received by then and has not started, but for the first ``keep``."""

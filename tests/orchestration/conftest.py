@@ -39,10 +39,13 @@ def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TaskQ]:
 
 
 async def permits_are_whole(worker: Worker) -> None:
-    """Every slot is free, and nothing is suspended (done when: 2)."""
+    """Every slot and every thread is free, and nothing is suspended (done when: 2)."""
+    parts = worker._engine._parts
+    assert parts is not None
+    threads = parts.slots._runner._seating.threads
 
     def whole() -> bool:
         health = worker.health()
-        return (health.slots_used, health.suspended) == (0, 0)
+        return (health.slots_used, health.suspended, threads.used) == (0, 0, 0)
 
     await until(whole)

@@ -11,7 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from taskq import ActivityCancelled, ActivityFuture, Status, TaskQ, current
+from taskq import ActivityCancelled, ActivityFuture, ResultTimeout, Status, TaskQ, current
 from taskq.task import AsyncTask
 from tests.engine.world import until
 from tests.orchestration.conftest import permits_are_whole
@@ -210,6 +210,129 @@ async def test_a_limit_of_the_handlers_own_ends_its_wait_and_it_goes_on(app: Tas
         with anyio.fail_after(10):
             # The child has the only slot when the parent wants it back.
             assert await (await impatient.options(timeout=30).adelay()) == "went on"
+        await permits_are_whole(worker)
+
+
+async def test_a_wait_of_the_handlers_own_task_may_end_before_those_beside_it(app: TaskQ) -> None:
+    """Then it stands at the end of its task group, and no event loop tells."""
+
+    @app.activity
+    async def child(value: int) -> int:
+        return value
+
+    @app.activity
+    async def parent() -> int:
+        results: list[int] = []
+
+        async def one(future: ActivityFuture[int]) -> None:
+            results.append(await future)
+
+        first, *others = await app.aenqueue([child.build(value) for value in range(4)])
+        async with anyio.create_task_group() as group:
+            for future in others:
+                group.start_soon(one, future)
+            results.append(await first)
+        return sum(results)
+
+    async with app.worker(concurrency=1) as worker:
+        with anyio.fail_after(10):
+            assert await (await parent.adelay()) == 6
+        await permits_are_whole(worker)
+
+
+async def test_a_wait_that_is_cancelled_as_it_returns_keeps_no_slot(app: TaskQ) -> None:
+    """Its task ends; what the others wait for still has to run."""
+    began = anyio.Event()
+
+    @app.activity
+    async def quick() -> None: ...
+
+    @app.activity
+    async def busy() -> None:
+        began.set()
+        await anyio.sleep(0.4)
+
+    @app.activity
+    async def parent() -> None:
+        one, other, last = await quick.adelay(), await busy.adelay(), await busy.adelay()
+
+        async def impatient() -> None:
+            with anyio.CancelScope() as scope:
+                group.start_soon(give_up, scope)
+                await one
+
+        async def give_up(scope: anyio.CancelScope) -> None:
+            await began.wait()  # the only slot is taken when ``one`` comes back
+            scope.cancel()
+
+        async def patient() -> None:
+            await other
+            await last
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(impatient)
+            group.start_soon(patient)
+
+    async with app.worker(concurrency=1) as worker:
+        with anyio.fail_after(10):
+            await (await parent.adelay())
+        await permits_are_whole(worker)
+
+
+async def test_a_sync_handlers_limit_ends_its_wait_though_every_slot_is_taken(app: TaskQ) -> None:
+    """promise:G13: it waits a second for a slot at the most."""
+
+    @app.activity
+    async def never() -> None:
+        await anyio.sleep_forever()
+
+    @app.activity
+    def blocking() -> str:
+        future = never.delay()
+        try:
+            future.result(timeout=0.1)
+        except ResultTimeout:
+            future.cancel()
+        return "went on"
+
+    @app.activity
+    def own_loop() -> str:
+        async def wait() -> str:
+            future = await never.adelay()
+            with anyio.move_on_after(0.1):
+                await future
+            await future.acancel()
+            return "went on"
+
+        return anyio.run(wait, backend="asyncio")
+
+    async with app.worker(concurrency=1) as worker:
+        for task in (blocking, own_loop):
+            with anyio.fail_after(10):
+                assert await (await task.adelay()) == "went on"
+        await permits_are_whole(worker)
+
+
+async def test_what_was_told_to_stop_waits_for_no_thread(app: TaskQ) -> None:
+    """promise:G13"""
+    began, go = threading.Event(), threading.Event()
+
+    @app.activity
+    def busy() -> None:
+        began.set()
+        go.wait(20)
+
+    @app.activity
+    def parent() -> None:
+        busy.delay().result()
+
+    async with app.worker(concurrency=2, threads=1) as worker:
+        future = await parent.adelay()
+        await anyio.to_thread.run_sync(partial(began.wait, 10))
+        await future.acancel()
+        with anyio.fail_after(3), pytest.raises(ActivityCancelled):
+            await future
+        go.set()
         await permits_are_whole(worker)
 
 
