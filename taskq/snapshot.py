@@ -103,8 +103,9 @@ class WorkerInfo(Struct, frozen=True, kw_only=True):
     """A running worker: one engine in one process, with a fresh id for each start.
 
     ``types`` empty means every type. ``slots_used`` counts attempts running now, ``suspended``
-    those that wait for others without a slot (seed:S16), ``threads_stuck`` threads that outlived
-    their timeout and still hold a slot. ``seen_at`` is its latest heartbeat.
+    those that wait for others without a slot (seed:S16; with one, where suspension is off),
+    ``threads_stuck`` threads that outlived their timeout and still hold a slot. ``seen_at`` is its
+    latest heartbeat.
     """
 
     id: UUID

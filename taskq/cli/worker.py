@@ -39,9 +39,9 @@ class Flags(TypedDict):
     types: tuple[str, ...]
     concurrency: int | None
     threads: int | None
-    suspend: bool | None
+    suspend_on_await: bool | None
     max_suspended: int | None
-    reserve_for_leaves: int | None
+    reserve_slots_for_leaves: int | None
     leaf_types: tuple[str, ...]
     burst: bool
     shutdown_grace: float | None
@@ -77,16 +77,16 @@ class Ending(Struct, frozen=True, kw_only=True):
 @click.option("-c", "--concurrency", type=int, help="Attempts at once.  [default: 10]")
 @click.option("--threads", type=int, help="Of these in threads.  [default: as many]")
 @click.option(
-    "--suspend/--no-suspend",
+    "--suspend-on-await/--no-suspend-on-await",
     default=None,
-    help="Whether a handler that awaits others gives its slot up.  [default: suspend]",
+    help="Whether a handler that awaits others gives its slot up.  [default: it does]",
 )
 @click.option(
     "--max-suspended",
     type=int,
     help="With so many waiting, begin children only.  [default: 1000]",
 )
-@click.option("--reserve-for-leaves", type=int, help="Slots that --leaf-types get first.")
+@click.option("--reserve-slots-for-leaves", type=int, help="Slots that --leaf-types get first.")
 @click.option("--leaf-types", multiple=True, metavar="A,B", help="Types that await no others.")
 @click.option(
     "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
@@ -165,9 +165,9 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
     given = {
         "concurrency": flags["concurrency"],
         "threads": flags["threads"],
-        "suspend_on_await": flags["suspend"],
+        "suspend_on_await": flags["suspend_on_await"],
         "max_suspended": flags["max_suspended"],
-        "reserve_slots_for_leaves": flags["reserve_for_leaves"],
+        "reserve_slots_for_leaves": flags["reserve_slots_for_leaves"],
         "shutdown_grace": flags["shutdown_grace"],
         "name": flags["name"],
     }

@@ -318,7 +318,10 @@ class Engine:
         library = anyio.get_cancelled_exc_class().__module__.partition(".")[0]
 
         def describe() -> WorkerInfo:
-            permits = self._parts.permits if self._parts is not None else Permits(0)
+            parts = self._parts
+            permits = parts.permits if parts is not None else Permits(0)
+            keeping = parts is not None and not options.suspend_on_await
+            waiting = parts.deadlock.waiting if parts is not None and keeping else 0
             return WorkerInfo(
                 id=self.id,
                 name=options.name,
@@ -328,7 +331,7 @@ class Engine:
                 types=self._types or (),
                 concurrency=options.concurrency,
                 slots_used=permits.used,
-                suspended=permits.suspended,
+                suspended=permits.suspended + waiting,
                 threads_stuck=permits.stuck,
                 state=self._state,
                 version=options.version,

@@ -3,6 +3,8 @@
 Two rules stand beside priority. Slots may be reserved for types that wait for nobody, so that what
 others wait for always gets through (seed:S9); what these leave idle is lent to everybody (D17). And
 while as many handlers wait as may, only what has a parent is begun: others would only wait too.
+Where nothing runs and there is no such child, one other is begun after all: it may be what they
+wait for.
 """
 
 from __future__ import annotations

@@ -6,17 +6,19 @@ that none is left to run. It is found and said; only an operator or a timeout ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
 import anyio
 
+from taskq.backends.presence import serves
 from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
 from taskq.engine.permits import Permits
 from taskq.events import Blocked, Deadlocked
 from taskq.model import Status
+from taskq.snapshot import ActivityInfo, WorkerInfo
 
 LOOK = 1.0
 """Seconds between two looks."""
@@ -64,23 +66,40 @@ class Deadlock:
             self._said_at = now
             self._emit(Deadlocked(worker=self._worker, handlers=_blocked(waiting)))
 
-    def _all_waiting(self) -> Mapping[Held, frozenset[UUID]]:
-        """What each handler waits for, if all slots are held by handlers that wait."""
+    @property
+    def waiting(self) -> int:
+        """How many handlers wait, each with a slot."""
+        return len(self._awaited())
+
+    def _awaited(self) -> Mapping[Held, frozenset[UUID]]:
+        """The handlers that wait, and what for."""
         running = [held for held in self._holdings.all() if held.running]
-        waiting = {held: held.context.awaited for held in running if held.context is not None}
-        if self._permits.used < self._permits.count or not all(waiting.values()):
-            return {}
-        return waiting
+        awaited = {held: held.context.awaited for held in running if held.context is not None}
+        return {held: ids for held, ids in awaited.items() if ids}
+
+    def _all_waiting(self) -> Mapping[Held, frozenset[UUID]]:
+        """The same, if all slots are held by such."""
+        waiting = self._awaited()
+        return waiting if len(waiting) >= self._permits.count else {}
 
     async def _stuck(self, waiting: Mapping[Held, frozenset[UUID]]) -> bool:
-        """Whether nothing that they wait for runs anywhere, or has ended."""
+        """Whether nothing that they wait for has ended, runs elsewhere, or can be run by another
+        worker that does not only wait itself."""
         awaited = {id for ids in waiting.values() for id in ids}
         found = await self._access.call(self._store.get, awaited)
-        return all(
-            not info.status.terminal
-            and (info.status is not Status.PROCESSING or info.worker == self._worker)
-            for info in found.values()
-        )
+        workers = await self._access.call(self._store.workers)
+        able = [
+            worker
+            for worker in workers
+            if worker.id != self._worker and worker.suspended < worker.concurrency
+        ]
+        return not any(_goes_on(info, able) for info in found.values())
+
+
+def _goes_on(info: ActivityInfo, able: Sequence[WorkerInfo]) -> bool:
+    if info.status is Status.PROCESSING:
+        return any(worker.id == info.worker for worker in able)
+    return info.status.terminal or any(serves(worker, info.queue, info.type) for worker in able)
 
 
 def _blocked(waiting: Mapping[Held, frozenset[UUID]]) -> tuple[Blocked, ...]:

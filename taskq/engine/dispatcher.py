@@ -113,6 +113,9 @@ class Dispatcher:
             calm = not self._slots.active and self._ledger.settled
             room = self._room
             found = await self._supplied(room) if room else 0
+            if not found and self._full and not self._slots.busy:
+                # Nothing runs and no child is there: what they wait for may be a root.
+                found = await self._claim(1, roots=True)
             if found == room or await self._run_alone():
                 self._poll.reset()
             elif found:  # what begins now goes first; then look whether that was all
@@ -163,10 +166,15 @@ class Dispatcher:
         return leaves + (await self._claim(rest) if rest else 0)
 
     async def _claim(
-        self, limit: int, *, types: tuple[str, ...] | None = None, alone: bool = False
+        self,
+        limit: int,
+        *,
+        types: tuple[str, ...] | None = None,
+        alone: bool = False,
+        roots: bool = False,
     ) -> int:
-        """Claim and hand over; how many."""
-        attempts = await self._claimed(limit, types=types or self._types, alone=alone)
+        """Claim and hand over; how many. ``roots``: also where only children are to begin."""
+        attempts = await self._claimed(limit, types=types or self._types, alone=alone, roots=roots)
         try:
             await self._orphans.cancel(attempts)
         except BaseException:
@@ -176,7 +184,7 @@ class Dispatcher:
         return len(attempts)
 
     async def _claimed(
-        self, limit: int, *, types: tuple[str, ...] | None, alone: bool
+        self, limit: int, *, types: tuple[str, ...] | None, alone: bool, roots: bool = False
     ) -> list[Held]:
         """What a claim brings, entered as held. Without a reply it is in doubt what it did."""
         spare = self._options.max_suspended - self._slots.permits.suspended
@@ -190,7 +198,7 @@ class Dispatcher:
             limit=limit,
             lease=self._options.lease,
             alone=alone,
-            children=self._full,
+            children=self._full and not roots,
         )
         began = self._clock.monotonic()
         try:

@@ -33,9 +33,9 @@ def flags(**given: Any) -> Flags:
             "types": (),
             "concurrency": None,
             "threads": None,
-            "suspend": None,
+            "suspend_on_await": None,
             "max_suspended": None,
-            "reserve_for_leaves": None,
+            "reserve_slots_for_leaves": None,
             "leaf_types": (),
             "burst": False,
             "shutdown_grace": None,
@@ -74,7 +74,9 @@ def test_names_are_separated_by_commas_or_flags() -> None:
 def test_flags_of_waiting_are_passed_on() -> None:
     """seed:E12, E13"""
     given = worker_arguments(
-        flags(suspend=False, max_suspended=7, reserve_for_leaves=2, leaf_types=("a,b",))
+        flags(
+            suspend_on_await=False, max_suspended=7, reserve_slots_for_leaves=2, leaf_types=("a,b",)
+        )
     )
     assert given == {
         "burst": False,

@@ -50,14 +50,14 @@ def test_on_postgres_it_counts_the_transactions(databases: Databases, tmp_path: 
 
     assert status == DRAINED
     counted = int(printed.rpartition("transactions ")[2])
-    assert 48 / 2 < counted < 48 * 20
+    assert 48 / 2 < counted < 48 * 5
 
 
 def test_without_suspension_they_stand_still_and_that_is_said(tmp_path: Path) -> None:
-    status, printed = run(tmp_path, WORKERS="2", STALL_SEC="1")
+    status, printed = run(tmp_path, WORKERS="2")
 
     assert status == STALLED
-    assert "deadlock" in printed or "stalled" in printed
+    assert "deadlock: all 2 slots are held by handlers of root" in printed
     assert "leaves 0 of 30" in printed
 
 

@@ -91,3 +91,28 @@ async def test_children_that_run_on_another_worker_are_no_deadlock(
         await future
 
     assert heard.deadlocks == []
+
+
+async def test_a_busy_worker_that_serves_the_children_makes_it_no_deadlock(
+    app: TaskQ, heard: Heard
+) -> None:
+    """They wait their turn there."""
+    async with app.worker(concurrency=1, types=["child"]):
+        first = await app.tasks["child"].adelay(60.0)
+        await anyio.sleep(1)
+        async with app.worker(concurrency=1, types=["parent"]):
+            future = await app.tasks["parent"].adelay(1.0)
+            await future
+        await first
+
+    assert heard.deadlocks == []
+
+
+async def test_workers_that_all_only_wait_are_a_deadlock_together(app: TaskQ, heard: Heard) -> None:
+    async with app.worker(concurrency=1) as one, app.worker(concurrency=1) as other:
+        for _ in range(2):
+            await app.tasks["parent"].adelay(0.0)
+        with anyio.fail_after(60):
+            await until(lambda: len({each.worker for each in heard.deadlocks}) == 2, within=60)
+        one.stop(0)
+        other.stop(0)

@@ -193,6 +193,24 @@ async def test_at_the_cap_only_children_are_begun(app: TaskQ) -> None:
     assert 0 < most < 10  # those that had begun when the fifth came to wait
 
 
+async def test_at_the_cap_an_awaited_root_is_begun_when_nothing_else_can_be(app: TaskQ) -> None:
+    """``as_root`` makes an activity that has no parent, and that may be awaited too."""
+
+    @app.activity
+    async def detached() -> int:
+        return 7
+
+    @app.activity
+    async def parent() -> int:
+        return await (await detached.options(as_root=True).adelay())
+
+    async with app.worker(concurrency=1, max_suspended=1, poll_interval=0.05) as worker:
+        futures = [await parent.adelay() for _ in range(3)]
+        with anyio.fail_after(20):
+            assert [await future for future in futures] == [7] * 3
+        await permits_are_whole(worker)
+
+
 async def test_a_limit_of_the_handlers_own_ends_its_wait_and_it_goes_on(app: TaskQ) -> None:
     @app.activity
     async def never() -> None:
