@@ -33,13 +33,13 @@ from taskq.lineage import LONGEST_CHAIN, chain
 from taskq.logs import blocking_delay, opened, still_waiting
 from taskq.model import Activity, Ended, Receipt, Status
 from taskq.options import TaskOptions
-from taskq.outbox import Outbox
+from taskq.outbox import ROWS, Outbox
 from taskq.publisher import Publisher
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
 from taskq.task import Effective
 from taskq.transaction import EnlistedTracker
-from taskq.watcher import WatchedEndings, Watcher
+from taskq.watcher import Linger, WatchedEndings, Watcher
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -88,7 +88,7 @@ class StoreClient:
         self._watcher = Watcher(
             store, self.bridge, clock, ready=self.ready, slow=self._say_what_is_awaited
         )
-        weakref.finalize(self, _let_go, self.bridge, store, self._opening)
+        weakref.finalize(self, _let_go, self.bridge, store, self._opening, self._watcher.linger)
 
     def effective(self, options: TaskOptions) -> Effective:
         """These options, completed by those of the queue, of the app and the defaults."""
@@ -255,9 +255,8 @@ class StoreClient:
         """Beside the store: submit, again and again while it is unavailable (ids make it safe)."""
         end = self._clock.monotonic() + seconds
         pause = 0.05
-        together = self.store.capabilities.resident and all(
-            activity.idempotency is None for activity in activities
-        )
+        few = self.store.capabilities.resident and len(activities) <= ROWS
+        together = few and all(activity.idempotency is None for activity in activities)
         submit = self._outbox.store if together else self.store.submit
         while True:
             try:
@@ -355,9 +354,9 @@ class StoreClient:
     async def _say_what_is_awaited(self, id: UUID, others: int) -> None:
         """Beside the store: a wait without end should not be a silent one."""
         try:
+            known = await self._known(id)
             if await self.store.outcomes([id]):
                 return  # its end has just come
-            known = await self._known(id)
         except BackendUnavailable as error:
             known = str(error)
         more = f", and {others} others are waited for with it" if others else ""
@@ -386,8 +385,9 @@ def _accepted(id: UUID, met: Cancellation) -> bool:
     raise InvalidState(f"activity {id} cannot be cancelled: it has ended {met.status}")
 
 
-def _let_go(bridge: Bridge, store: Store, opening: Opening) -> None:
+def _let_go(bridge: Bridge, store: Store, opening: Opening, linger: Linger) -> None:
     """Close what an app that nobody closed has left open: when it is dropped, or at exit."""
     if opening.done:
+        bridge.spawn(linger.end)
         bridge.spawn(store.close)
     bridge.close()

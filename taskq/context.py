@@ -240,6 +240,8 @@ class Context:
     def heeding(self, bell: Bell) -> Generator[Callable[[], bool]]:
         """See ``heeding``."""
         self._stop_bells += (bell,)
+        if self._cancelled:
+            bell.ring()
         try:
             yield lambda: self._cancelled
         finally:

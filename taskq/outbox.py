@@ -21,6 +21,8 @@ from taskq.model import Activity, Receipt
 
 MOST = 2
 """Submits on their way at once."""
+SECONDS = 5.0
+"""Seconds after which calls that went together count as unanswered; their callers try again."""
 ROWS = 500
 """Activities in one submit of several calls, at the most."""
 
@@ -34,7 +36,6 @@ class Letter:
     def __init__(self, activities: Sequence[Activity[Any]]) -> None:
         self.activities = activities
         self.answered = anyio.Event()
-        self.given_up = False
         self._receipts: list[Receipt] = []
         self._error: Exception | None = None
 
@@ -99,7 +100,8 @@ class Tray:
         try:
             await letter.answered.wait()
         except BaseException:
-            letter.given_up = True
+            if letter in self._waiting:
+                self._waiting.remove(letter)
             raise
         return letter.outcome()
 
@@ -119,15 +121,13 @@ class Tray:
         letters: list[Letter] = []
         room = ROWS
         while self._waiting and (room >= len(self._waiting[0].activities) or not letters):
-            letter = self._waiting.popleft()
-            if not letter.given_up:
-                letters.append(letter)
-                room -= len(letter.activities)
+            letters.append(self._waiting.popleft())
+            room -= len(letters[-1].activities)
         return letters
 
     async def _send(self, letters: Sequence[Letter]) -> None:
         try:
-            receipts = await self._submit([each for one in letters for each in one.activities])
+            receipts = await self._in_time([each for one in letters for each in one.activities])
         except BackendUnavailable as error:  # a store that is away refuses none of them
             for letter in letters:
                 letter.fail(error)
@@ -140,6 +140,12 @@ class Tray:
         finally:
             self._landed()
 
+    async def _in_time(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
+        """Callers have deadlines of their own; this is for a connection that died silently."""
+        with anyio.move_on_after(SECONDS):
+            return await self._submit(activities)
+        raise BackendUnavailable(f"the store did not answer within {SECONDS:g} s")
+
     async def _send_each(self, letters: Sequence[Letter], error: Exception) -> None:
         """One of them is what the store refuses."""
         if len(letters) == 1:
@@ -147,6 +153,6 @@ class Tray:
             return
         for letter in letters:
             try:
-                letter.answer(await self._submit(letter.activities))
+                letter.answer(await self._in_time(letter.activities))
             except Exception as its_own:
                 letter.fail(its_own)

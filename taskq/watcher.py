@@ -65,6 +65,27 @@ class _Wait:
         self.answers = deque[_Answer]()
 
 
+class Linger:
+    """The rest of a watch that nobody needs any more, in case somebody comes soon.
+
+    An object of its own, so that it can be ended at exit without keeping the watcher alive.
+    """
+
+    def __init__(self) -> None:
+        self._pause: anyio.CancelScope | None = None
+
+    async def last(self) -> None:
+        """Return after ``LINGER`` seconds, or when it is ended."""
+        with anyio.CancelScope() as self._pause:
+            await anyio.sleep(LINGER)
+        self._pause = None
+
+    async def end(self) -> None:
+        """No longer. Beside the store."""
+        if self._pause is not None:
+            self._pause.cancel()
+
+
 class Watcher:
     """Waits for activities to end, from sync code, asyncio and trio alike.
 
@@ -95,7 +116,7 @@ class Watcher:
         self._sweep_began: float | None = None
         self._watch: Watch | None = None
         self._lingering = False
-        self._pause: anyio.CancelScope | None = None
+        self.linger = Linger()
 
     @property
     def waiting(self) -> int:
@@ -139,13 +160,13 @@ class Watcher:
         self._lock = Lock()
         self._waits, self._waiters, self._dirty = set(), {}, set()
         self._abandoned.clear()
-        self._sweep_began = self._watch = self._pause = None
+        self._sweep_began = self._watch = None
+        self.linger = Linger()
         self._lingering = False
 
     async def aclose(self) -> None:
         """End the watch, without lingering any longer. To be called beside the store."""
-        if self._pause is not None:
-            self._pause.cancel()
+        await self.linger.end()
         watch, self._watch = self._watch, None
         if watch is not None:
             await watch.close()
@@ -275,9 +296,7 @@ class Watcher:
 
     async def _linger(self) -> None:
         """Beside the store: close the watch when nobody has come for a while."""
-        with anyio.CancelScope() as self._pause:
-            await anyio.sleep(LINGER)
-        self._pause = None
+        await self.linger.last()
         with self._lock:
             self._lingering = False
             idle = not self._waits

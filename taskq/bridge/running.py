@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anyio import NoEventLoopError
 from anyio.lowlevel import current_token
 
 
@@ -10,6 +9,6 @@ def on_event_loop() -> bool:
     """True inside an asyncio or trio task, or anything that it calls; False in plain threads."""
     try:
         current_token()
-    except NoEventLoopError:
+    except RuntimeError:  # NoEventLoopError; or a context brought "asyncio" into a plain thread
         return False
     return True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import StrEnum
 from functools import partial
 from types import TracebackType
@@ -22,11 +22,13 @@ import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 from msgspec import Struct
 
-from taskq.bridge import Doorbell, on_task_end
+from taskq.bridge import Doorbell, loop_poster, on_task_end
 from taskq.bridge.poster import Post
+from taskq.bridge.running import on_event_loop
 from taskq.clock import Clock
 from taskq.engine.holdings import Held
 from taskq.engine.permits import Permits, Request
+from taskq.errors import AttemptStopped
 
 PATIENCE = 1.0
 """Seconds for which a handler whose wait was cancelled waits for a permit."""
@@ -128,8 +130,20 @@ class Seat:
         return Wait(self, ids)
 
     @contextmanager
+    def heeded(self) -> Generator[anyio.CancelScope]:
+        """A scope on another event loop that ends when the attempt is told to stop."""
+        scope = anyio.CancelScope()
+        bell = Cancel(scope)
+        context = self._held.context
+        with nullcontext() if context is None else context.heeding(bell), scope:
+            yield scope
+
+    @contextmanager
     def waiting_sync(self, ids: Collection[UUID]) -> Generator[None]:
         """The same in a thread of the handler."""
+        if on_event_loop():  # who waits is about to be told that it would block this loop
+            yield
+            return
         wait, bell = object(), Doorbell()
         self._seating.post(partial(self.begin, wait, ids))
         patient = False
@@ -169,6 +183,8 @@ class Seat:
             return
         self._take_back()
         self._back.add(self._main)
+        if self._waits:
+            self._seating.on_keep(self)
         if self._state is State.TAKEN and not self._threads_lent:
             bell.ring()
         else:
@@ -339,6 +355,18 @@ class Seat:
             bell.ring()
 
 
+class Cancel:
+    """A bell that cancels a scope of the event loop on which it was made."""
+
+    def __init__(self, scope: anyio.CancelScope) -> None:
+        self._post = loop_poster()
+        self._scope = scope
+
+    def ring(self) -> None:
+        """From any thread."""
+        self._post(self._scope.cancel)
+
+
 class Wait:
     """One wait of a handler: an async context manager, for any event loop."""
 
@@ -346,12 +374,15 @@ class Wait:
         self._seat = seat
         self._ids = ids
         self._home = current_token() == seat.seating.home
+        self._elsewhere: AbstractContextManager[anyio.CancelScope] | None = None
 
     async def __aenter__(self) -> None:
         if self._home:
             self._seat.begin(self, self._ids)
-        else:
-            self._seat.seating.post(partial(self._seat.begin, self, self._ids))
+            return
+        self._seat.seating.post(partial(self._seat.begin, self, self._ids))
+        self._elsewhere = self._seat.heeded()
+        self._elsewhere.__enter__()
 
     async def __aexit__(
         self,
@@ -360,8 +391,11 @@ class Wait:
         traceback: TracebackType | None,
     ) -> None:
         cancelled = exc_type is not None and issubclass(exc_type, anyio.get_cancelled_exc_class())
-        if not self._home:
+        if self._elsewhere is not None:
+            stopped = self._elsewhere.__exit__(exc_type, exc, traceback)
             await self._end_elsewhere(patient=exc_type is None)
+            if stopped:
+                raise AttemptStopped("the attempt that waits was told to stop") from exc
         elif exc_type is GeneratorExit:  # nothing can be awaited any more
             self._seat.end_now(self)
         else:
