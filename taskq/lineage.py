@@ -43,8 +43,8 @@ class TooDeep(DepthExceeded):
         super().__init__(message)
         self.caller = caller
 
-    def explained(self, callers: str) -> DepthExceeded:
-        """The same, naming its callers; an empty text says nothing."""
+    def explained(self, callers: str = "") -> DepthExceeded:
+        """The same for users, naming its callers; an empty text says nothing."""
         return DepthExceeded(f"{self}. Callers: {callers}" if callers else str(self))
 
 

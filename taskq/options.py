@@ -69,9 +69,10 @@ class TaskOptionArguments(TypedDict, total=False):
 
     ``timeout`` and ``max_retry_delay`` also take a timedelta; ``max_attempts=N`` is
     ``max_retries=N-1`` and excludes it. ``orphans="keep"`` lets a run after the first leave the
-    children that earlier ones made. An activity that has not started by ``expires``, or has not
-    ended by ``deadline`` with its whole tree (seconds or timedelta from the call, or an aware
-    datetime), ends ``failed``.
+    children that earlier ones made. ``expires`` and ``deadline`` are seconds or a timedelta
+    from the call, or an aware datetime: an activity that has not started by ``expires`` ends
+    ``cancelled``, kind ``expired``; one that has not ended by ``deadline`` with its whole tree ends
+    ``failed``, kind ``deadline``.
     """
 
     priority: Priority | int

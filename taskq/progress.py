@@ -15,7 +15,11 @@ HIGHEST: Final = 9007199254740991
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """``done`` of ``total`` (None: nobody knows), with a ``note`` for people; said ``at``, UTC."""
+    """``done`` of ``total`` (None: nobody knows), with a ``note`` for people; said ``at``, UTC.
+
+    ``at`` is by the clock of the worker's machine, which may differ from the store's. It is for
+    people: nothing is decided by it.
+    """
 
     done: int | float
     total: int | float | None = None

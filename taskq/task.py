@@ -213,11 +213,13 @@ class Task(Generic[P, R]):
     def build(self, *args: P.args, **kwargs: P.kwargs) -> Activity[R]:
         """The call as an Activity that is not stored yet, for ``taskq.enqueue([...])``.
 
-        Its id is chosen here: storing it twice stores it once. Raises as ``delay`` for arguments;
-        TypeError where a session or connection is among the options: that is given to ``enqueue``.
+        Its id is chosen here: storing it twice stores it once. Raises as ``delay`` for arguments,
+        DepthExceeded (without the chain of callers, which is in the store), ValueError for a
+        ``step``; TypeError where a session or connection is among the options: that is given to
+        ``enqueue``.
         """
         self._refuse_transaction("build")
-        return self._built(args, kwargs)
+        return self._explained(self._definition.codec.encode(args, kwargs))
 
     def build_json(self, payload: str) -> Activity[R]:
         """The same from the JSON text of an object of named arguments, checked as a call is.
@@ -231,13 +233,13 @@ class Task(Generic[P, R]):
             raise SerializationError("the arguments must be one JSON object of named arguments")
         codec.check_names(cast("dict[str, object]", given))
         args, kwargs = codec.decode(payload)
-        return self._activity(codec.encode(args, kwargs))
+        return self._explained(codec.encode(args, kwargs))
 
     def draft(self, payload: str) -> Activity[R]:
         """The call with these arguments, unchecked, for builders that complete it before it is
         stored: the JSON text of an object of named arguments."""
         self._refuse_transaction("draft")
-        return self._activity(payload)
+        return self._explained(payload)
 
     def future(self, id: UUID | str) -> ActivityFuture[R]:
         """A handle on a call stored elsewhere. Raises ValueError for a text that is no UUID."""
@@ -275,6 +277,13 @@ class Task(Generic[P, R]):
 
     def _built(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Activity[R]:
         return self._activity(self._definition.codec.encode(args, kwargs))
+
+    def _explained(self, payload: str) -> Activity[R]:
+        """Of what is too deep it says what is known here: its callers stand in the store."""
+        try:
+            return self._activity(payload)
+        except TooDeep as deep:
+            raise deep.explained() from None
 
     def _activity(self, payload: str) -> Activity[R]:
         call = self._call

@@ -303,7 +303,8 @@ class Backend(Protocol):
 
     async def cancel_children(self, parents: Collection[UUID]) -> list[UUID]:
         """Cancel, as ``cancel`` does with ``tree``, what is left of the children of these: what has
-        not ended, except steps and the hooks of their parent. Answers which, once each."""
+        not ended, except the hooks of their parent, its steps, and what has an idempotency key: a
+        next run finds it again. Answers which, once each."""
         ...
 
     async def outcomes(self, ids: Collection[UUID]) -> Mapping[UUID, Ended | None]:

@@ -45,6 +45,12 @@ def still(limit: datetime | None, now: datetime) -> datetime | None:
     return limit if limit is not None and limit > now else None
 
 
+def after_a_run(limit: datetime | None, claimed_at: datetime | None) -> datetime | None:
+    """By when what an attempt has ended must start: no more, unless it had expired when claimed."""
+    expired = limit is not None and claimed_at is not None and limit <= claimed_at
+    return limit if expired else None
+
+
 def first_status(ready_at: datetime, now: datetime) -> Status:
     """Scheduled for one that is ready after ``now``, else pending."""
     return Status.SCHEDULED if ready_at > now else Status.PENDING

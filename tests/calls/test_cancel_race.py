@@ -12,15 +12,18 @@ from uuid import UUID
 import anyio
 import pytest
 
-from taskq import ActivityCancelled, ActivityFuture, RetryError, Snooze, TaskQ, current
+from taskq import ActivityCancelled, ActivityFuture, Priority, RetryError, Snooze, TaskQ, current
 from taskq.backends import ClaimRequest
 from taskq.errors import InvalidState
 from taskq.identifiers import new_id
-from taskq.model import ErrorKind, Status
+from taskq.model import Activity, ErrorKind, Status
 from taskq.settings import SettingOverrides
+from taskq.snapshot import ActivityInfo, Filter, Page
 
 COUNT = 1000
-KINDS = ("finish", "fail", "snooze", "thread", "hand_back", "lose")
+GROWTH = 60
+"""So often trees have grown before the first is cancelled."""
+KINDS = ("finish", "fail", "snooze", "thread", "tree", "hand_back", "lose")
 
 
 SETTINGS: SettingOverrides = {
@@ -39,6 +42,10 @@ class Race:
         self.random = random.Random(4)
         self.claims: dict[UUID, int] = {}
         self.ends: dict[UUID, str] = {}
+        self.trees: set[UUID] = set()
+        self.felled: set[UUID] = set()
+        self.growth = 0
+        self.grown = anyio.Event()
         self.over = False
 
         @app.activity
@@ -62,30 +69,57 @@ class Race:
                 return "done"
             raise RetryError("again", delay=0.01)
 
+        @app.activity
+        async def later() -> None: ...
+
+        @app.activity(max_retries=None, priority=Priority.HIGH)
+        async def tree(depth: int = 0) -> str:
+            await anyio.sleep(self.random.random() / 50)
+            branch = [tree.build(depth + 1)] if depth < 2 else []
+            await app.aenqueue([later.options(delay=3600).build(), *branch])
+            self.growth += 1
+            if self.growth == GROWTH:
+                self.grown.set()
+            match self.random.randrange(3):
+                case 0:
+                    return "done"
+                case 1:
+                    raise Snooze(self.random.random() / 20)
+                case _:
+                    raise RetryError("again", delay=self.random.random() / 20)
+
         self.tasks = {"finish": finish, "fail": fail, "snooze": snooze, "thread": thread}
+        self.tree = tree
 
     async def store(self) -> list[ActivityFuture[str]]:
         """All of them, of each kind as many. No worker serves the queue of the last two kinds."""
-        finish = self.tasks["finish"]
-        made = [
-            self.tasks[kind].build()
-            if kind in self.tasks
-            else finish.options(queue=kind, max_crashes=50).build()
-            for kind in (KINDS[place % len(KINDS)] for place in range(COUNT))
-        ]
+        kinds = (KINDS[place % len(KINDS)] for place in range(COUNT))
+        made = [self.build(kind) for kind in kinds]
+        self.trees = {activity.id for activity in made if activity.type == self.tree.name}
         return await self.app.aenqueue(made)
+
+    def build(self, kind: str) -> Activity[str]:
+        """One of that kind."""
+        if kind == "tree":
+            return self.tree.build()
+        if kind in self.tasks:
+            return self.tasks[kind].build()
+        return self.tasks["finish"].options(queue=kind, max_crashes=50).build()
 
     async def cancel(self, futures: list[ActivityFuture[str]]) -> None:
         """Cancel these, some one by one, and remember the claims that they had when accepted."""
         for future in futures[:20]:
             with suppress(InvalidState):
-                assert await future.acancel(tree=self.random.random() < 0.5)
+                tree = self.random.random() < 0.5
+                assert await future.acancel(tree=tree)
+                self.felled |= {future.id} if tree else set()
                 await self.remember([future.id])
         client = self.app.client
         for start in range(20, len(futures), 10):
             ids = [future.id for future in futures[start : start + 10]]
-            cancel = partial(client.store.cancel, tree=self.random.random() < 0.5)
-            met = await client.call(cancel, ids)
+            tree = self.random.random() < 0.5
+            met = await client.call(partial(client.store.cancel, tree=tree), ids)
+            self.felled |= set(ids) if tree else set()
             await self.remember([id for id in ids if met[id].accepted])
 
     async def remember(self, ids: list[UUID]) -> None:
@@ -123,6 +157,22 @@ class Race:
             await self.claim("lose", 0.2)
             await anyio.sleep(0.02)
 
+    async def below(self) -> list[ActivityInfo]:
+        """What was made below what was cancelled with its tree."""
+        client = self.app.client
+        found: list[ActivityInfo] = []
+        for id in self.felled & self.trees:
+            page = await client.call(client.store.list, Filter(root_id=id), Page(limit=1000))
+            found += (info for info in page.items if info.id != id)
+        return found
+
+    async def fall(self) -> list[ActivityInfo]:
+        """Wait until nothing below these is left; what there was."""
+        with anyio.fail_after(20):
+            while not all(info.status.terminal for info in await self.below()):
+                await anyio.sleep(0.05)
+        return await self.below()
+
     async def wait(self, future: ActivityFuture[str]) -> None:
         """Learn how it ended."""
         try:
@@ -133,7 +183,8 @@ class Race:
 
 async def test_each_is_completed_or_cancelled_and_none_runs_again() -> None:
     """promise:G10: cancelled while they finish, fail, snooze, are handed back or lose their
-    worker. Whoever waits learns which; no claim follows an accepted cancel."""
+    worker. Whoever waits learns which; no claim follows an accepted cancel, and nothing is left of
+    what trees made while they were cancelled: what is due in an hour and branches of their own."""
     async with TaskQ("memory://", **SETTINGS) as app:
         await run(app)
 
@@ -161,11 +212,12 @@ async def run(racing: TaskQ) -> None:
             async with anyio.create_task_group() as waiters:
                 for future in futures:
                     waiters.start_soon(race.wait, future)
-                await anyio.sleep(0.1)
+                await race.grown.wait()
                 shuffled = race.random.sample(futures, len(futures))
                 for start in range(0, COUNT, 100):
                     waiters.start_soon(race.cancel, shuffled[start : start + 100])
             race.over = True
+            below = await race.fall()
 
     infos = await racing.client.call(racing.client.store.get, [future.id for future in futures])
     assert len(race.ends) == len(infos) == COUNT
@@ -180,3 +232,6 @@ async def run(racing: TaskQ) -> None:
     statuses = Counter(info.status for info in infos.values())
     assert statuses[Status.CANCELLED] > COUNT / 2
     assert len(race.claims) >= statuses[Status.CANCELLED]
+    ends = Counter(info.status for info in below)
+    assert set(ends) <= {Status.CANCELLED, Status.COMPLETED}
+    assert ends[Status.CANCELLED] > GROWTH / 3

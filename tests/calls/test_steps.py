@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
+import anyio
 import pytest
 from sqlalchemy import create_engine
 
@@ -159,6 +160,31 @@ async def test_a_snoozed_parent_finds_its_steps_and_loses_its_other_children(app
         "orphan": Status.CANCELLED,
         "root": Status.SCHEDULED,
     }
+
+
+async def test_a_parent_that_runs_again_awaits_its_child_with_a_key(app: TaskQ) -> None:
+    """It lives, and is not cancelled under the parent that is to find it."""
+    made: list[UUID] = []
+    gate = anyio.Event()
+
+    @app.activity
+    async def charge() -> str:
+        await gate.wait()
+        return "charged"
+
+    @app.activity(retry=SOON)
+    async def parent() -> str:
+        future = await charge.options(idempotency_key="order-42").adelay()
+        made.append(future.id)
+        if len(made) == 1:
+            raise RetryError("once more", delay=0.01)
+        gate.set()
+        return await future
+
+    async with app.worker():
+        assert await (await parent.adelay()) == "charged"
+    assert len(made) == 2
+    assert len(set(made)) == 1
 
 
 async def test_orphans_that_are_kept_are_kept(app: TaskQ) -> None:

@@ -174,6 +174,33 @@ async def ended_deepest(app: TaskQ, root: UUID) -> str:
     return deepest.error.message
 
 
+@pytest.mark.parametrize("how", ["build", "build_json", "draft"])
+async def test_what_is_built_too_deep_says_what_is_known_here(taskq: TaskQ, how: str) -> None:
+    """The sentence of ``delay`` without its chain, for which the store would have to be asked."""
+
+    @taskq.activity
+    async def dig() -> str:
+        with pytest.raises(DepthExceeded) as delayed:
+            await dig.adelay()
+        with pytest.raises(DepthExceeded) as built:
+            match how:
+                case "build":
+                    dig.build()
+                case "build_json":
+                    dig.build_json("{}")
+                case _:
+                    dig.draft("{}")
+        assert {type(error.value) for error in (delayed, built)} == {DepthExceeded}
+        assert str(delayed.value) == f"{built.value}. Callers: {current().type}"
+        return str(built.value)
+
+    taskq.client.max_depth = 0
+    async with taskq.worker():
+        future = await dig.adelay()
+        message = await future
+    assert f"generation 1 below its root {future.id}" in message
+
+
 async def test_without_the_store_too_deep_says_what_is_known(taskq: TaskQ) -> None:
     @taskq.activity
     async def dig() -> str:

@@ -37,7 +37,7 @@ WITH held AS
 (SELECT given.id AS id, given.worker AS worker, given.claim AS claim, given.status AS status, given.retry_count AS retry_count, given.crash_count AS crash_count, given.isolate AS isolate, given.delay AS delay, given.result AS result, given.error AS error, given.error_kind AS error_kind, given.only_if_expired AS only_if_expired, given.cancelled AS cancelled, given.note AS note, given.attempt AS attempt, given.detail AS detail, coalesce(taskq_activities.status = 'processing' AND taskq_activities.worker = given.worker AND taskq_activities.claim = given.claim AND (given.only_if_expired IS false OR taskq_activities.lease_until < now()), false) AS applies, given.cancelled IS NOT NULL AND taskq_activities.cancel_requested_at IS NOT NULL AS instead, taskq_activities.cancel_tree AS cancel_tree, taskq_activities.status AS status_before, taskq_activities.worker AS worker_before, taskq_activities.claim AS claim_before
 FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BIGINT[] AS anon_3), (SELECT $4::TEXT[] AS anon_4), (SELECT $5::INTEGER[] AS anon_5), (SELECT $6::INTEGER[] AS anon_6), (SELECT $7::BOOLEAN[] AS anon_7), (SELECT $8::DOUBLE PRECISION[] AS anon_8), (SELECT $9::TEXT[] AS anon_9), (SELECT $10::TEXT[] AS anon_10), (SELECT $11::TEXT[] AS anon_11), (SELECT $12::BOOLEAN[] AS anon_12), (SELECT $13::TEXT[] AS anon_13), (SELECT $14::TEXT[] AS anon_14), (SELECT $15::INTEGER[] AS anon_15), (SELECT $16::TEXT[] AS anon_16)) AS given(id, worker, claim, status, retry_count, crash_count, isolate, delay, result, error, error_kind, only_if_expired, cancelled, note, attempt, detail) JOIN taskq_activities ON taskq_activities.id = given.id ORDER BY given.id FOR UPDATE OF taskq_activities),
 settled AS
-(UPDATE taskq_activities SET status=CASE WHEN held.instead THEN 'cancelled' ELSE held.status END, result=CASE WHEN held.instead THEN NULL ELSE held.result END, error=CASE WHEN held.instead THEN held.cancelled ELSE held.error END, error_kind=CASE WHEN held.instead THEN 'cancelled' ELSE held.error_kind END, retry_count=held.retry_count, crash_count=held.crash_count, worker=CASE WHEN held.only_if_expired THEN NULL ELSE held.worker END, lease_until=NULL, isolate=held.isolate, cancel_requested_at=NULL, expires_at=CASE WHEN (held.note IS NULL) THEN taskq_activities.expires_at END, ready_at=CASE WHEN (held.instead OR held.delay IS NULL) THEN taskq_activities.ready_at ELSE least(now() + held.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END, finished_at=CASE WHEN (held.instead OR held.cancelled IS NULL) THEN now() END FROM held WHERE taskq_activities.id = held.id AND held.applies RETURNING taskq_activities.id),
+(UPDATE taskq_activities SET status=CASE WHEN held.instead THEN 'cancelled' ELSE held.status END, result=CASE WHEN held.instead THEN NULL ELSE held.result END, error=CASE WHEN held.instead THEN held.cancelled ELSE held.error END, error_kind=CASE WHEN held.instead THEN 'cancelled' ELSE held.error_kind END, retry_count=held.retry_count, crash_count=held.crash_count, worker=CASE WHEN held.only_if_expired THEN NULL ELSE held.worker END, lease_until=NULL, isolate=held.isolate, cancel_requested_at=NULL, expires_at=CASE WHEN (held.note IS NULL OR taskq_activities.expires_at <= taskq_activities.started_at) THEN taskq_activities.expires_at END, ready_at=CASE WHEN (held.instead OR held.delay IS NULL) THEN taskq_activities.ready_at ELSE least(now() + held.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END, finished_at=CASE WHEN (held.instead OR held.cancelled IS NULL) THEN now() END FROM held WHERE taskq_activities.id = held.id AND held.applies RETURNING taskq_activities.id),
 noted AS
 (INSERT INTO taskq_events (activity_id, at, kind, attempt, claim, worker, detail) SELECT held.id AS id, now(), held.note AS note, held.attempt AS attempt, held.claim AS claim, held.worker AS worker, held.detail AS detail
 FROM held
@@ -56,7 +56,7 @@ WHERE taskq_activities.status = 'processing' AND taskq_activities.lease_until < 
 -- orphans
 SELECT taskq_activities.id
 FROM taskq_activities AS parent JOIN taskq_activities ON taskq_activities.parent_id = parent.id
-WHERE parent.id = ANY ($1::UUID[]) AND (taskq_activities.status || '') IN ('pending', 'scheduled', 'processing', 'retrying') AND taskq_activities.step IS NULL AND (taskq_activities.type NOT IN (parent.type || ':on_dead_letter', parent.type || ':on_failure'));
+WHERE parent.id = ANY ($1::UUID[]) AND (taskq_activities.status || '') IN ('pending', 'scheduled', 'processing', 'retrying') AND taskq_activities.step IS NULL AND taskq_activities.idempotency_key IS NULL AND (taskq_activities.type NOT IN (parent.type || ':on_dead_letter', parent.type || ':on_failure'));
 
 -- outcomes
 SELECT taskq_activities.id, taskq_activities.status, taskq_activities.result, taskq_activities.error, taskq_activities.error_kind
@@ -140,11 +140,37 @@ WHERE steps.type IS NOT NULL)
 FROM steps
 WHERE steps.type IS NOT NULL;
 
--- claim (children)
+-- claim (children, 1)
 UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN AND taskq_activities.type = ANY ($5::TEXT[]) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
  LIMIT $6 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- claim (children, 2)
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id = ANY (array((SELECT chosen.id
+FROM ((SELECT taskq_activities.id AS id, taskq_activities.depth AS depth, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = $3::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.depth AS depth, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = $6::VARCHAR AND taskq_activities.isolate = $4::BOOLEAN ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $5::INTEGER) ORDER BY depth DESC, priority DESC, ready_at, id
+ LIMIT $5::INTEGER) AS chosen))) AND (taskq_activities.status || '') = 'pending' ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $7 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- any_on_postgres
+SELECT chosen.id
+FROM ((SELECT taskq_activities.id AS id, taskq_activities.depth AS depth, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN AND taskq_activities.type = ANY ($3::TEXT[]) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $4::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.depth AS depth, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = $5::VARCHAR AND taskq_activities.isolate = $2::BOOLEAN AND taskq_activities.type = ANY ($3::TEXT[]) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $4::INTEGER) ORDER BY depth DESC, priority DESC, ready_at, id
+ LIMIT $4::INTEGER) AS chosen
+ LIMIT 1;
 
 -- link
 INSERT INTO taskq_events (activity_id, at, kind, claim, detail) SELECT link.activity_id, statement_timestamp(), 'linked', link.claim, link.detail

@@ -98,6 +98,28 @@ def test_a_row_that_breaks_a_rule_keeps_no_late_one_from_being_ended(
     assert [each.id for each in late] == [good.id]
 
 
+@pytest.mark.parametrize("queues", [("default",), ("default", "other")], ids=["one", "two"])
+def test_a_row_that_breaks_a_rule_keeps_no_child_from_being_claimed(
+    backend: PostgresBackend, bridge: ResidentBridge, sql: Sql, queues: tuple[str, ...]
+) -> None:
+    """fault:H7: a worker that claims children only goes on."""
+    odd, good = call(parent_id=new_id(), depth=2), call(parent_id=new_id(), depth=1)
+    bridge.call_sync(backend.submit, [odd, good])
+    sql(
+        "ALTER TABLE taskq_activities DROP CONSTRAINT taskq_activities_claim_range",
+        f"UPDATE taskq_activities SET claim = -7 WHERE id = '{odd.id}'",
+        "ALTER TABLE taskq_activities ADD CONSTRAINT taskq_activities_claim_range"
+        f" CHECK (claim BETWEEN 0 AND {BIG_INTEGER}) NOT VALID",
+    )
+    request = ClaimRequest(
+        worker=new_id(), queues=queues, types=None, limit=9, lease=30.0, children=True
+    )
+
+    claimed = bridge.call_sync(backend.claim, request)
+
+    assert [each.id for each in claimed] == [good.id]
+
+
 @contextmanager
 def locked(url: str, table: str) -> Iterator[None]:
     """Somebody does a VACUUM FULL."""

@@ -43,7 +43,8 @@ SLACK = 40
 
 @pytest.fixture(scope="module")
 def filled(databases: Databases) -> str:
-    """Most pending, in five queues and 200 types; some due later, some running, some done."""
+    """Most pending, in five queues and 200 types; some due later, some running, some done. Every
+    other one has a parent."""
     url = databases.fresh()
     bridge = ResidentBridge()
     backend = PostgresBackend(url)
@@ -58,6 +59,8 @@ def filled(databases: Databases) -> str:
                 correlation_id=f"c{number % 1000}",
                 expires_in=FAR if number % 3 == 0 else None,
                 deadline_in=FAR if number % 3 == 1 else None,
+                parent_id=new_id() if number % 2 else None,
+                depth=number // 5 % 10,
             )
             for number in range(ROWS)
         ]
@@ -98,9 +101,11 @@ def check(nodes: Sequence[Node], *, indexes: set[str], rows: int) -> None:
 
 
 def claiming(
-    types: tuple[str, ...] | None, queues: tuple[str, ...]
+    types: tuple[str, ...] | None, queues: tuple[str, ...], *, children: bool = False
 ) -> Callable[[Connections], Any]:
-    request = ClaimRequest(worker=new_id(), queues=queues, types=types, limit=100, lease=30)
+    request = ClaimRequest(
+        worker=new_id(), queues=queues, types=types, limit=100, lease=30, children=children
+    )
     return lambda connections: postgres_writer.claim(connections, request)
 
 
@@ -129,6 +134,21 @@ CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
         claiming(TYPES, QUEUES[:1]),
         {"activities_ready", "activities_pkey"},
         500,
+    ),
+    "children in one queue": (
+        claiming(None, QUEUES[:1], children=True),
+        {"activities_ready_children", "activities_pkey"},
+        100,
+    ),
+    "children in two queues": (
+        claiming(None, QUEUES[1:3], children=True),
+        {"activities_ready_children", "activities_pkey"},
+        200,
+    ),
+    "children of all types in two queues": (
+        claiming(TYPES, QUEUES[3:], children=True),
+        {"activities_ready_children", "activities_pkey"},
+        200,
     ),
 }
 

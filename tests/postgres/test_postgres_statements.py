@@ -60,7 +60,9 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
                 yield name, cast("Callable[[], Executable]", function)()
     for shared in SHARED:
         yield shared.__name__, shared()
-    yield "claim (children)", children.on_postgres(typed=True)
+    for count in (1, 2):
+        yield f"claim (children, {count})", children.on_postgres(count, typed=count == 1)
+    yield "any_on_postgres", children.any_on_postgres(2, typed=True)
     yield "link", linking.on_postgres()
     for write in WRITES:
         yield write.__name__, write(rare=False)

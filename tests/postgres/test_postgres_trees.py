@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,17 @@ from taskq.backends.sql import PostgresBackend, cancelling, postgres_writer
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendUnavailable
 from taskq.identifiers import new_id
-from taskq.lifecycle import Cancelled, Crashed, Failed, Outcome, Succeeded, Verdict, decide
+from taskq.lifecycle import (
+    Cancelled,
+    Crashed,
+    Failed,
+    Interrupted,
+    Outcome,
+    Snoozed,
+    Succeeded,
+    Verdict,
+    decide,
+)
 from taskq.model import Activity, Attempt, Status
 from taskq.testing.conformance.samples import call, error
 from tests.postgres.conftest import Sql
@@ -55,10 +65,24 @@ def status(do: Do, backend: PostgresBackend, id: UUID) -> Status:
     return found
 
 
+ENDS: Mapping[str, tuple[Outcome, Status]] = {
+    "succeeded": (Succeeded("1"), Status.COMPLETED),
+    "failed": (Failed(error=error(), delay=60.0), Status.CANCELLED),
+    "snoozed": (Snoozed(60.0), Status.CANCELLED),
+    "interrupted": (Interrupted(), Status.CANCELLED),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
 def test_what_is_made_while_its_tree_is_walked_is_found(
-    backend: PostgresBackend, do: Do, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    backend: PostgresBackend,
+    do: Do,
+    postgres_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
 ) -> None:
-    """promise:G10: the parent ends, with a child made, after the walk and before it is locked."""
+    """promise:G10: the parent's run ends, with a child made, after the walk and before the lock."""
+    outcome, left = ENDS[how]
     root = call()
     do(backend.submit, [root])
     do(backend.cancel, [root.id])
@@ -78,16 +102,37 @@ def test_what_is_made_while_its_tree_is_walked_is_found(
         store = PostgresBackend(postgres_url)
         await store.open()
         await store.submit([late])
-        await store.settle([decide(parent, Succeeded("1"))])
+        await store.settle([decide(parent, outcome)])
         await store.close()
 
     monkeypatch.setattr(cancelling, "holdings", holdings)
     cancel_tree(do, backend, root.id)
     otherwise.close()
 
-    assert status(do, backend, parent.id) is Status.COMPLETED
+    assert status(do, backend, parent.id) is left
     assert status(do, backend, late.id) is Status.CANCELLED
     assert [late.id] in rounds
+
+
+def test_what_waits_all_the_while_is_walked_once(
+    backend: PostgresBackend, do: Do, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has not run since the walk has made nothing."""
+    root = call()
+    do(backend.submit, [root])
+    do(backend.cancel, [root.id])
+    do(backend.submit, [call(parent_id=root.id, root_id=root.id) for _ in range(3)])
+    walks: list[Sequence[UUID]] = []
+    chunked = cancelling.chunked
+
+    def counted(connection: Any, statement: Any, name: str, ids: Sequence[UUID]) -> Any:
+        walks.append(ids)
+        return chunked(connection, statement, name, ids)
+
+    monkeypatch.setattr(cancelling, "chunked", counted)
+    cancel_tree(do, backend, root.id)
+
+    assert walks == [[root.id]]
 
 
 @pytest.mark.parametrize("outcome", [Cancelled(), Crashed()], ids=["cancelled", "lost"])

@@ -53,7 +53,7 @@ WHERE taskq_activities.status IN ('pending', 'scheduled', 'retrying') AND taskq_
  LIMIT :limit OFFSET :param_3) AS anon_1) RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- holdings
-SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate, taskq_activities.cancel_tree, taskq_activities.expires_at
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.worker, taskq_activities.claim, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.ready_at, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.isolate, taskq_activities.cancel_tree, taskq_activities.started_at, taskq_activities.expires_at
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
@@ -99,13 +99,13 @@ UPDATE taskq_activities SET cancel_requested_at=:now WHERE taskq_activities.id =
 UPDATE taskq_activities SET cancel_tree=1 WHERE taskq_activities.id = :of_id AND taskq_activities.status = 'processing';
 
 -- descendants
-WITH RECURSIVE found(top, id, parent_id, status) AS
-(SELECT taskq_activities.id AS top, taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.status AS status
+WITH RECURSIVE found(top, id, parent_id, status, claim) AS
+(SELECT taskq_activities.id AS top, taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.status AS status, taskq_activities.claim AS claim
 FROM taskq_activities
-WHERE taskq_activities.id IN (__[POSTCOMPILE_tops]) UNION SELECT found.top AS top, child.id AS id, child.parent_id AS parent_id, child.status AS status
+WHERE taskq_activities.id IN (__[POSTCOMPILE_tops]) UNION SELECT found.top AS top, child.id AS id, child.parent_id AS parent_id, child.status AS status, child.claim AS claim
 FROM found, taskq_activities AS child
 WHERE child.parent_id = found.id AND child.parent_id IS NOT NULL)
- SELECT found.top, found.id, found.parent_id, found.status
+ SELECT found.top, found.id, found.parent_id, found.status, found.claim
 FROM found;
 
 -- report_progress
@@ -186,7 +186,7 @@ WHERE taskq_rollup.minute >= :since AND taskq_rollup.minute < :until ORDER BY ta
 -- orphans
 SELECT taskq_activities.id
 FROM taskq_activities AS parent JOIN taskq_activities ON taskq_activities.parent_id = parent.id
-WHERE parent.id IN (__[POSTCOMPILE_parents]) AND (taskq_activities.status || '') IN ('pending', 'scheduled', 'processing', 'retrying') AND taskq_activities.step IS NULL AND (taskq_activities.type NOT IN (parent.type || ':on_dead_letter', parent.type || ':on_failure'));
+WHERE parent.id IN (__[POSTCOMPILE_parents]) AND (taskq_activities.status || '') IN ('pending', 'scheduled', 'processing', 'retrying') AND taskq_activities.step IS NULL AND taskq_activities.idempotency_key IS NULL AND (taskq_activities.type NOT IN (parent.type || ':on_dead_letter', parent.type || ':on_failure'));
 
 -- queues
 WITH RECURSIVE steps(value) AS
@@ -337,11 +337,22 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_3 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_3 ORDER BY priority DESC, ready_at, id
  LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
--- claim (children)
-UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT taskq_activities.id
+-- claim (children, 1)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.depth AS depth, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = :place AND taskq_activities.isolate = :alone AND taskq_activities.type IN (__[POSTCOMPILE_types]) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_1) RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.type IN (SELECT anon_2.value
+FROM json_each(:types) AS anon_2) ORDER BY taskq_activities.depth DESC, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+
+-- claim (children, 2)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.depth AS depth, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone UNION ALL SELECT taskq_activities.id AS id, taskq_activities.depth AS depth, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone ORDER BY depth DESC, priority DESC, ready_at, id
+ LIMIT :limit OFFSET :param_1) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- link
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;

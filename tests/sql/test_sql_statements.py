@@ -59,7 +59,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
                 yield name, cast("Callable[[], Executable]", function)()
     for name, shape in SHAPES.items():
         yield f"claim ({name})", statements.claim(shape)
-    yield "claim (children)", children.on_sqlite(typed=True)
+    for count in (1, 2):
+        yield f"claim (children, {count})", children.on_sqlite(count, typed=count == 1)
     yield "link", linking.on_sqlite()
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])

@@ -30,7 +30,8 @@ WORKER = new_id()
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """50 000 rows: most pending, in five queues and 200 types; some due later, some running."""
+    """50 000 rows: most pending, in five queues and 200 types; some due later, some running. Every
+    other one has a parent."""
     path = tmp_path_factory.mktemp("filled") / "taskq.db"
     with make_engine(str(path), lock_timeout=3.0).connect() as connection:
         set_up(connection, str(path))
@@ -42,6 +43,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
                         queue=QUEUES[number % 5],
                         delay=3600.0 if number % 10 == 0 else None,
                         correlation_id=f"c{number % 1000}",
+                        parent_id=new_id() if number % 2 else None,
+                        depth=number // 5 % 10,
                     )
                     for number in range(start, start + 5000)
                 ]
@@ -108,6 +111,7 @@ def searches(plan: list[str]) -> set[str]:
 BY_ID = "SEARCH taskq_activities USING INDEX sqlite_autoindex_1 (id=?)"
 BY_QUEUE = "SEARCH taskq_activities USING INDEX ready (queue=? AND isolate=?)"
 BY_TYPE = "SEARCH taskq_activities USING INDEX ready_by_type (queue=? AND type=? AND isolate=?)"
+BY_DEPTH = "SEARCH taskq_activities USING INDEX ready_children (queue=?)"
 
 
 WAITING_TYPES = {
@@ -151,29 +155,67 @@ def test_a_claim_walks_a_claim_index_and_sorts_nothing(
     assert all(searches(plan) <= WAITING_TYPES for plan in asked)
 
 
+@pytest.mark.parametrize("queues", [1, 2, 64])
+@pytest.mark.parametrize("types", [None, TYPES], ids=["any type", "200 types"])
+def test_a_claim_of_children_merges_the_deepest_of_all_queues(
+    connection: Connection, queues: int, types: tuple[str, ...] | None
+) -> None:
+    """design 7.10. The types are read once into a list, and nothing else is sorted."""
+    names = tuple(f"q{number}" for number in range(queues))
+    request = ClaimRequest(
+        worker=new_id(), queues=names, types=types, limit=9, lease=30.0, children=True
+    )
+
+    [claim] = plans(connection, lambda: writer.claim(connection, NOW, request))
+
+    asked = {line for line in searches(claim) if "VIRTUAL TABLE" not in line}
+    assert asked == {BY_ID, BY_DEPTH}
+
+
 @pytest.mark.parametrize(
-    ("queues", "types"),
+    ("queues", "types", "children"),
     [
-        (QUEUES[:1], None),
-        (QUEUES, None),
-        (QUEUES[:1], TYPES[:8]),
-        (QUEUES, TYPES[:8]),
-        (QUEUES[:1], TYPES[:64]),
-        (QUEUES, TYPES),
-        (QUEUES[:1], ("t5", *(f"mine{number}" for number in range(99)))),
-        (QUEUES, tuple(f"mine{number}" for number in range(100))),
-        ((*QUEUES, *(f"empty{number}" for number in range(300))), None),
+        (QUEUES[:1], None, False),
+        (QUEUES, None, False),
+        (QUEUES[:1], TYPES[:8], False),
+        (QUEUES, TYPES[:8], False),
+        (QUEUES[:1], TYPES[:64], False),
+        (QUEUES, TYPES, False),
+        (QUEUES[:1], ("t5", *(f"mine{number}" for number in range(99))), False),
+        (QUEUES, tuple(f"mine{number}" for number in range(100)), False),
+        ((*QUEUES, *(f"empty{number}" for number in range(300))), None, False),
+        (QUEUES, None, True),
+        (QUEUES, TYPES, True),
+        ((*QUEUES, *(f"empty{number}" for number in range(300))), None, True),
     ],
-    ids=["queue", "queues", "8", "8 in 5", "64", "all", "1 of 100", "0 of 100", "305 queues"],
+    ids=[
+        "queue",
+        "queues",
+        "8",
+        "8 in 5",
+        "64",
+        "all",
+        "1 of 100",
+        "0 of 100",
+        "305 queues",
+        "children",
+        "children of all",
+        "children in 305",
+    ],
 )
 def test_a_claim_reads_few_rows_whatever_waits_beside(
-    connection: Connection, queues: tuple[str, ...], types: tuple[str, ...] | None
+    connection: Connection,
+    queues: tuple[str, ...],
+    types: tuple[str, ...] | None,
+    children: bool,
 ) -> None:
     """design 7.4, fault:L1, fault:L5: counted by SQLite itself, in steps of its machine. 9 000 rows
     wait in each queue, and to step over each of them would take 100 000 and more."""
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)
-    request = ClaimRequest(worker=new_id(), queues=queues, types=types, limit=10, lease=30.0)
+    request = ClaimRequest(
+        worker=new_id(), queues=queues, types=types, limit=10, lease=30.0, children=children
+    )
     ticks = 0
 
     def tick() -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from taskq.backends.arrival import after_a_run
 from taskq.backends.changes import Changes
 from taskq.backends.fence import verdict
 from taskq.backends.instants import later
@@ -58,7 +59,7 @@ def _apply(tables: Tables, row: Row, staged: Staged, now: datetime) -> None:
     transition = staged.transition
     if transition.note is not None:
         row.note(transition.note, now, staged.detail, transition.attempt)
-        row.expires_at = None
+        row.expires_at = after_a_run(row.expires_at, row.started_at)
     row.retry_count = transition.retry_count
     row.crash_count = transition.crash_count
     row.isolate = transition.isolate

@@ -74,6 +74,7 @@ class Tables:
             for row in map(self.rows.__getitem__, self.children.get(parent, ()))
             if not row.status.terminal
             and row.activity.step is None
+            and row.activity.idempotency is None
             and row.activity.type not in hooks
         ]
 

@@ -1,9 +1,9 @@
 """Cancels inside one transaction: of single activities, and of whole trees.
 
 A tree is walked by parent_id, then what is alive in it is kept still, in the order of ids, and
-ended or flagged. Where other connections write at the same time, an activity may have made children
-after the walk had seen it, and ended before it was kept still: then it is walked again. One that
-still runs is flagged, and what it makes from then on follows when it is settled.
+ended or flagged. Where other connections write at the same time, an activity may have run, and made
+children, after the walk had seen it and before it was kept still: then it is walked again. One that
+runs when it is kept still is flagged, and what it makes follows when it is settled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def cancel(
 ) -> tuple[Mapping[UUID, Cancellation], Changes]:
     """See ``Backend.cancel``."""
     changes = Changes()
-    before = _cancel(connection, now, ids, changes, tree=tree)
+    met = _cancel(connection, now, ids, changes, tree=tree)
+    before = {id: row.status for id, row in met.items()}
     below = _cancel_below(connection, now, before, changes) if tree else Counter[UUID]()
     return {id: Cancellation(status, below[id]) for id, status in before.items()}, changes
 
@@ -63,16 +64,24 @@ def _cancel_below(
         found = list(chunked(connection, statements.descendants(), "tops", tops))
         fresh = [row for row in found if row.id not in seen and _is_live(row)]
         met = _cancel(connection, now, [row.id for row in fresh], changes, tree=True)
-        seen.update((row.id, met.get(row.id)) for row in fresh)
-        if not any(_may_have_made_more(row, seen) for row in fresh):
+        seen.update((row.id, met[row.id].status if row.id in met else None) for row in fresh)
+        ran = [row for row in fresh if _may_have_made_more(row, met.get(row.id))]
+        if all(seen.get(row.parent_id) is Status.PROCESSING for row in ran):
             break
     alive = [row for row in found if row.id != row.top and _is_alive(seen.get(row.id))]
     return Counter(row.top for row in alive)
 
 
-def _may_have_made_more(row: Record, seen: Mapping[UUID, Status | None]) -> bool:
-    """Whether it ended after the walk, and not below one that runs, whose end will find it."""
-    return not _is_alive(seen[row.id]) and seen.get(row.parent_id) is not Status.PROCESSING
+def _may_have_made_more(walked: Record, met: Holding | None) -> bool:
+    """Whether it ran between the walk and the lock; None: it was gone by then.
+
+    One that still runs tells of its children by its own end.
+    """
+    if met is None:
+        return True
+    if met.status is Status.PROCESSING:
+        return False
+    return met.claim != walked.claim or rows.status_of(walked.status) is Status.PROCESSING
 
 
 def _is_alive(status: Status | None) -> bool:
@@ -85,7 +94,7 @@ def _is_live(row: Record) -> bool:
 
 def _cancel(
     connection: Connection, now: datetime, ids: Collection[UUID], changes: Changes, *, tree: bool
-) -> dict[UUID, Status]:
+) -> dict[UUID, Holding]:
     """End what is not running, flag what is; what they were before."""
     found = holdings(connection, sorted(set(ids)))
     done = [row for row in found.values() if _may_end(row.status)]
@@ -104,7 +113,7 @@ def _cancel(
         connection.execute(statements.request_cancel_of_tree(), marks)
     changes.done.update(row.id for row in done)
     changes.cancel.update(row.id for row in flagged)
-    return {id: row.status for id, row in found.items()}
+    return found
 
 
 def _may_end(status: Status) -> bool:

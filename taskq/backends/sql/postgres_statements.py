@@ -121,8 +121,8 @@ def claim(shape: ClaimShape, *, lawful: bool = False) -> Executable:
     ``window`` of them, without a lock; of these up to ``limit`` that nobody holds are taken.
     """
     if shape.queues + shape.types == 1:
-        return claimed(_locked(_ready(0, shape.types == 1, lawful)))
-    return claimed(_free_of(select(_first(shape, lawful).c.id)))
+        return claimed(locked(_ready(0, shape.types == 1, lawful)))
+    return claimed(free_of(select(_first(shape, lawful).c.id)))
 
 
 @cache
@@ -133,7 +133,7 @@ def claim_served(queues: int, *, lawful: bool = False) -> Executable:
     types = bindparam("types", type_=ARRAY(Text()))
     served = select(first.id).where(first.type == any_(types))
     ordered = served.order_by(first.priority.desc(), first.ready_at, first.id)
-    return claimed(_free_of(ordered.limit(bindparam("served", type_=Integer()))))
+    return claimed(free_of(ordered.limit(bindparam("served", type_=Integer()))))
 
 
 def _ready(number: int, typed: bool, lawful: bool) -> Select[*tuple[Any, ...]]:
@@ -165,14 +165,19 @@ def _first(shape: ClaimShape, lawful: bool = False) -> Subquery:
     return merged.limit(window).subquery("chosen")
 
 
-def _free_of(chosen: Select[Any]) -> Select[Any]:
-    """Of the chosen ids, those that are still pending and that nobody holds locked, in order."""
+def free_of(chosen: Select[Any], *first: ColumnElement[Any]) -> Select[Any]:
+    """Of the chosen ids, up to ``limit`` that are still pending and that nobody holds locked.
+
+    In claim order, after the order of ``first``.
+    """
     pending = unindexed(_activity.status) == spelled(Status.PENDING)
     free = select(_activity.id).where(_activity.id == any_(array_of(chosen)), pending)
-    return _locked(free.order_by(_activity.priority.desc(), _activity.ready_at, _activity.id))
+    order = (_activity.priority.desc(), _activity.ready_at, _activity.id)
+    return locked(free.order_by(*first, *order))
 
 
-def _locked(found: Select[*tuple[Any, ...]]) -> Select[Any]:
+def locked(found: Select[*tuple[Any, ...]]) -> Select[Any]:
+    """The ids of the first ``limit`` of these that nobody holds locked."""
     limited = found.limit(bindparam("limit")).with_only_columns(_activity.id)
     return limited.with_for_update(skip_locked=True)
 
@@ -258,6 +263,7 @@ def _settled(held: CTE) -> Any:
     ready_at = func.least(NOW + new.delay * SECOND, _last)
     stays = or_(new.instead, new.delay.is_(None))
     kind = case((new.instead, constant("cancelled")), else_=new.error_kind)
+    unstarted = or_(new.note.is_(None), _activity.expires_at <= _activity.started_at)
     return (
         update(activities)
         .where(_activity.id == new.id, new.applies)
@@ -274,7 +280,7 @@ def _settled(held: CTE) -> Any:
             error_kind=kind,
             lease_until=null(),
             cancel_requested_at=null(),
-            expires_at=case((new.note.is_(None), _activity.expires_at)),
+            expires_at=case((unstarted, _activity.expires_at)),
         )
         .returning(_activity.id)
     )

@@ -31,7 +31,6 @@ from taskq.backends.sql.postgres_submission import (
 )
 from taskq.backends.sql.statements import (
     MERGED,
-    ClaimShape,
     Place,
     claim_shape,
     place_values,
@@ -115,7 +114,7 @@ async def _claim(connections: Connections, request: ClaimRequest, *, lawful: boo
     if not queues or types == ():
         return []
     if request.children:
-        return await _claim_children(connections, request, queues, types)
+        return await _claim_children(connections, request, queues, types, lawful=lawful)
     if types is None:
         places = [Place(queue) for queue in queues]
         found = await _claim_at(connections, request, places, lawful=lawful)
@@ -132,40 +131,52 @@ async def _claim_children(
     request: ClaimRequest,
     queues: Sequence[str],
     types: Sequence[str] | None,
+    *,
+    lawful: bool,
 ) -> list[Attempt]:
-    """From one queue after the other."""
-    found: list[Attempt] = []
-    values = {**_claimer(request)} | ({} if types is None else {"types": types})
-    for queue in queues:
-        left = request.limit - len(found)
-        if left:
-            place = {"place": queue, "limit": left}
-            statement = children.on_postgres(typed=types is not None)
-            found += await _attempts(connections, statement, {**values, **place})
+    count, typed = len(queues), types is not None
+    values = {**place_values([Place(queue) for queue in queues]), "types": types}
+    found = await _widening(
+        connections,
+        request,
+        children.on_postgres(count, typed=typed, lawful=lawful),
+        children.any_on_postgres(count, typed=typed) if count > 1 else None,
+        values,
+    )
     return sorted(found, key=rows.by_depth)
 
 
 async def _claim_at(
     connections: Connections, request: ClaimRequest, places: Sequence[Place], *, lawful: bool
 ) -> list[Attempt]:
-    """From these places. Where others hold what was seen, look further before giving up."""
+    """From these places."""
     if not places:
         return []
     shape = claim_shape(places)
+    look = statements.any_candidate(shape) if len(places) > 1 else None
+    statement = statements.claim(shape, lawful=lawful)
+    return await _widening(connections, request, statement, look, place_values(places))
+
+
+async def _widening(
+    connections: Connections,
+    request: ClaimRequest,
+    statement: Executable,
+    look: Executable | None,
+    places: Mapping[str, object],
+) -> list[Attempt]:
+    """Claim. Where others hold what was seen, and ``look`` finds some, see further before giving
+    up; None: the statement has no window."""
+    values = {**_claimer(request), **places}
     window = 2 * request.limit
-    values = {**_claimer(request), **place_values(places)}
     for _ in range(WIDER):
-        values["window"] = window
-        found = await _attempts(connections, statements.claim(shape, lawful=lawful), values)
-        if found or len(places) == 1 or not await _any(connections, shape, values):
+        found = await _attempts(connections, statement, {**values, "window": window})
+        if found or look is None:
             return found
+        if not await connections.fetch(look, {**values, "window": 1}):
+            return []
         window *= 8
     return []
-
-
-async def _any(connections: Connections, shape: ClaimShape, values: Mapping[str, object]) -> bool:
-    one = {**values, "window": 1}
-    return bool(await connections.fetch(statements.any_candidate(shape), one))
 
 
 async def _claim_served(

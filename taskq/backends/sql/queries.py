@@ -117,7 +117,8 @@ def series() -> Executable:
 
 @cache
 def orphans() -> Executable:
-    """What is left of the children of ``parents``: neither ended, nor steps, nor their hooks."""
+    """What is left of the children of ``parents``: neither ended, nor steps, nor under a key, nor
+    their hooks."""
     return left_of(lambda parent: parent.in_(bindparam("parents", expanding=True)))
 
 
@@ -131,6 +132,7 @@ def left_of(chosen: Callable[[ColumnElement[UUID]], ColumnElement[bool]]) -> Exe
         .join_from(mother, activities, _activity.parent_id == parent.id)
         .where(chosen(parent.id))
         .where(unindexed(_activity.status).in_(_LIVE), _activity.step.is_(None))
+        .where(_activity.idempotency_key.is_(None))
         .where(_activity.type.not_in(hooks))
     )
 

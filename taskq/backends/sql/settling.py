@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
+from taskq.backends.arrival import after_a_run
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, verdict
 from taskq.backends.instants import later
@@ -42,6 +43,7 @@ class Holding(Struct, frozen=True):
     crash_count: int
     isolate: bool
     cancel_tree: bool
+    started_at: datetime | None
     expires_at: datetime | None
 
     @classmethod
@@ -97,7 +99,7 @@ class Settling:
         if transition.note is not None:
             detail = transition_detail(transition)
             self._note(row, transition.note, transition.attempt, detail)
-            row = replace(row, expires_at=None)
+            row = replace(row, expires_at=after_a_run(row.expires_at, row.started_at))
         after = replace(
             row,
             status=transition.status,

@@ -179,12 +179,8 @@ def candidates(shape: ClaimShape) -> Select[Any, Any, Any] | CompoundSelect[Any,
     Every place gives its rows in order from an index, and the database merges them as far as the
     limit goes: it never sorts a backlog.
     """
-    terms = [_ready(number, number >= shape.queues) for number in range(shape.queues + shape.types)]
-    while len(terms) > TERMS:
-        groups = (_merged(terms[start : start + TERMS]) for start in range(0, len(terms), TERMS))
-        firsts = (group.subquery() for group in groups)
-        terms = [select(first.c.id, first.c.priority, first.c.ready_at) for first in firsts]
-    return _merged(terms)
+    count = shape.queues + shape.types
+    return merged([_ready(each, each >= shape.queues) for each in range(count)], desc("priority"))
 
 
 def _ready(number: int, typed: bool) -> Select[Any, Any, Any]:
@@ -196,12 +192,16 @@ def _ready(number: int, typed: bool) -> Select[Any, Any, Any]:
     return ready.where(_activity.type == bindparam(f"type_{number}")) if typed else ready
 
 
-def _merged(
-    terms: Sequence[Select[Any, Any, Any]],
-) -> Select[Any, Any, Any] | CompoundSelect[Any, Any, Any]:
-    first: ColumnElement[int] = desc("priority")
-    merged = terms[0] if len(terms) == 1 else union_all(*terms)
-    return merged.order_by(first, "ready_at", "id").limit(bindparam("limit"))
+def merged(
+    terms: Sequence[Select[*tuple[Any, ...]]], *first: ColumnElement[Any]
+) -> Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]]:
+    """The first ``limit`` rows of these, in the order of ``first``, then of ready time and id."""
+
+    while len(terms) > TERMS:
+        groups = (terms[start : start + TERMS] for start in range(0, len(terms), TERMS))
+        terms = [select(*merged(group, *first).subquery().c) for group in groups]
+    every = terms[0] if len(terms) == 1 else union_all(*terms)
+    return every.order_by(*first, "ready_at", "id").limit(bindparam("limit"))
 
 
 def unindexed(column: ColumnElement[str]) -> ColumnElement[str]:
@@ -222,7 +222,7 @@ def following(claim: ColumnElement[int]) -> ColumnElement[int]:
 def claim(shape: ClaimShape) -> Update:
     """Give the candidates to ``holder`` at ``now`` until ``until``; answers them in no order."""
     chosen = candidates(shape).subquery()
-    return _given(_activity.id.in_(select(chosen.c.id)), _pending)
+    return given(_activity.id.in_(select(chosen.c.id)), _pending)
 
 
 @cache
@@ -242,10 +242,11 @@ def overdue() -> CompoundSelect[Any]:
 @cache
 def claim_overdue() -> Update:
     """As ``claim``, of those that are ``overdue``."""
-    return _given(_activity.id.in_(select(overdue().subquery().c.id)))
+    return given(_activity.id.in_(select(overdue().subquery().c.id)))
 
 
-def _given(*conditions: ColumnElement[bool]) -> Update:
+def given(*conditions: ColumnElement[bool]) -> Update:
+    """Give the rows of which these hold to ``holder``."""
     return (
         update(activities)
         .where(*conditions)
@@ -278,6 +279,7 @@ def holdings() -> Executable:
         _activity.crash_count,
         _activity.isolate,
         _activity.cancel_tree,
+        _activity.started_at,
         _activity.expires_at,
     ).where(_activity.id.in_(bindparam("ids", expanding=True)))
     return found.order_by(_activity.id).with_for_update()
@@ -411,11 +413,12 @@ def descendants() -> Executable:
 
     Found by parent_id, level by level; the same one twice only below several of them.
     """
-    row = (_activity.id.label("top"), _activity.id, _activity.parent_id, _activity.status)
+    own = (_activity.id, _activity.parent_id, _activity.status, _activity.claim)
+    row = (_activity.id.label("top"), *own)
     tops = select(*row).where(_activity.id.in_(bindparam("tops", expanding=True)))
     found = tops.cte("found", recursive=True)
     child = activities.alias("child").c
-    children = select(found.c.top, child.id, child.parent_id, child.status)
+    children = select(found.c.top, child.id, child.parent_id, child.status, child.claim)
     below = children.where(child.parent_id == found.c.id, child.parent_id.is_not(None))
     return select(found.union(below))
 

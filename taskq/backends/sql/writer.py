@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from msgspec import json
 from sqlalchemy import Connection
 
 from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
@@ -76,14 +77,7 @@ def claim(
     places = _places(connection, request)
     if not places:
         return [], Changes()
-    values = {
-        **statements.place_values(places),
-        "alone": request.alone,
-        "limit": request.limit,
-        "holder": request.worker,
-        "now": now,
-        "until": later(now, request.lease),
-    }
+    values = _claimer(now, request) | statements.place_values(places)
     claimed = connection.execute(statements.claim(statements.claim_shape(places)), values)
     attempts = rows.attempts(claimed)
     attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
@@ -91,21 +85,24 @@ def claim(
 
 
 def _claim_children(connection: Connection, now: datetime, request: ClaimRequest) -> list[Attempt]:
-    """From one queue after the other."""
-    found: list[Attempt] = []
-    values: dict[str, object] = {
+    queues = tuple(dict.fromkeys(request.queues))
+    if not queues:
+        return []
+    values = _claimer(now, request) | statements.place_values([Place(queue) for queue in queues])
+    if request.types is not None:
+        values["types"] = json.encode(request.types).decode()
+    statement = children.on_sqlite(len(queues), typed=request.types is not None)
+    return sorted(rows.attempts(connection.execute(statement, values)), key=rows.by_depth)
+
+
+def _claimer(now: datetime, request: ClaimRequest) -> dict[str, object]:
+    return {
         "alone": request.alone,
+        "limit": request.limit,
         "holder": request.worker,
         "now": now,
         "until": later(now, request.lease),
     }
-    if request.types is not None:
-        values["types"] = request.types
-    for queue in dict.fromkeys(request.queues):
-        place = {"place": queue, "limit": request.limit - len(found)}
-        statement = children.on_sqlite(typed=request.types is not None)
-        found += rows.attempts(connection.execute(statement, {**values, **place}))
-    return sorted(found, key=rows.by_depth)
 
 
 def any_overdue(connection: Connection, now: datetime) -> bool:

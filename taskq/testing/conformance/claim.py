@@ -286,15 +286,23 @@ class ClaimTests:
 
         assert ids(await harness.claim(new_id(), types=("work",), limit=1)) == [wanted.id]
 
-    async def test_concurrent_claims_are_disjoint_and_complete(self, harness: Harness) -> None:
+    @pytest.mark.parametrize("children", [False, True], ids=["any", "children"])
+    async def test_concurrent_claims_are_disjoint_and_complete(
+        self, harness: Harness, children: bool
+    ) -> None:
         """promise:G6: 200 activities, 8 workers at once; none twice, none left."""
-        activities = [call(f"type-{number % 3}") for number in range(200)]
+        parent = new_id() if children else None
+        activities = [
+            call(f"type-{number % 3}", queue=f"q{number % 2}", parent_id=parent, depth=number % 5)
+            for number in range(200)
+        ]
         await harness.submit(*activities)
         taken: list[Attempt] = []
 
         async def drain() -> None:
             worker = new_id()
-            while attempts := await harness.claim(worker, limit=7):
+            places: dict[str, Any] = {"queues": ("q0", "q1"), "children": children}
+            while attempts := await harness.claim(worker, limit=7, **places):
                 taken.extend(attempts)
                 await anyio.lowlevel.checkpoint()
 
@@ -304,6 +312,27 @@ class ClaimTests:
 
         assert len(taken) == 200
         assert sorted(ids(taken)) == sorted(each.id for each in activities)
+
+    @pytest.mark.parametrize("types", [None, ("work",)], ids=["any type", "one type"])
+    async def test_the_deepest_of_all_queues_are_given_first(
+        self, harness: Harness, types: tuple[str, ...] | None
+    ) -> None:
+        """design 7.10: whichever queue is named first; priority, ready time and id come after."""
+        root = call("work")
+        below: dict[str, Any] = {"parent_id": root.id, "root_id": root.id}
+        places = [("default", 1), ("b", 3), ("default", 2), ("b", 1), ("default", 3), ("b", 2)]
+        made = [call("work", queue=queue, depth=depth, **below) for queue, depth in places]
+        urgent = call("work", queue="b", depth=2, priority=Priority.HIGH, **below)
+        await harness.submit(root, *made, urgent)
+        order = [made[1], made[4], urgent, made[2], made[5], made[0], made[3]]
+
+        taken: list[Attempt] = []
+        for _ in range(4):
+            taken += await harness.claim(
+                new_id(), limit=2, queues=("default", "b", "none"), types=types, children=True
+            )
+
+        assert ids(taken) == [each.id for each in order]
 
     async def test_children_are_given_the_deepest_first(self, harness: Harness) -> None:
         """design 7.10: at ``max_suspended`` a worker begins only what others wait for."""
@@ -328,7 +357,7 @@ class ClaimTests:
         none = await harness.claim(new_id(), **places)
 
         assert ids(first) == [urgent.id, deep.id]
-        assert set(ids(rest)) == {shallow.id, elsewhere.id}
+        assert ids(rest) == [shallow.id, elsewhere.id]
         assert ids(any_type) == [other.id]
         assert none == []
         assert [each.claim for each in (*first, *rest, *any_type)] == [1] * 5

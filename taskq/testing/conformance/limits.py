@@ -26,6 +26,7 @@ from taskq.testing.conformance.samples import DAY, call, child, error
 
 WAITING = [Status.PENDING, Status.SCHEDULED, Status.RETRYING]
 LIMITS = ("expires", "deadline")
+LATE: Mapping[str, Outcome] = {"expires": Expired(), "deadline": Overdue(started=False)}
 RAN: Mapping[str, Outcome] = {
     "crashed": Crashed(),
     "interrupted": Interrupted(),
@@ -221,15 +222,33 @@ class LimitTests:
         assert await harness.kinds(attempt.id) == ["enqueued", "started", "failed"]
         assert info.error is not None and info.error.attempts == 1
 
-    async def test_a_lost_worker_that_swept_leaves_nothing_behind(self, harness: Harness) -> None:
+    @pytest.mark.parametrize("name", LIMITS)
+    async def test_a_lost_worker_that_swept_leaves_nothing_behind(
+        self, harness: Harness, name: str
+    ) -> None:
         """promise:G4: its lease ends like any other, and another worker ends the activity."""
-        await harness.submit(call(deadline_in=10.0))
+        await harness.submit(call(**{f"{name}_in": 10.0}))
         await harness.advance(11)
         [attempt] = await harness.claim_overdue()
         await harness.advance(31)
 
         assert ids(await harness.call(harness.backend.expired, 10)) == [attempt.id]
         await harness.end(attempt, Crashed())
+        [again] = await harness.claim_overdue()
+        assert (again.id, lateness(again, after=0.0)) == (attempt.id, LATE[name])
+
+    @pytest.mark.parametrize("how", RAN)
+    async def test_what_had_expired_when_it_was_claimed_still_expires(
+        self, harness: Harness, how: str
+    ) -> None:
+        """Whatever became of the worker that was to end it: nobody has begun it in time."""
+        await harness.submit(call(expires_in=10.0))
+        await harness.advance(11)
+        attempt = await harness.reclaim()
+        await harness.advance(31)
+        await harness.end(attempt, RAN[how])
+        await harness.advance(2)
+
         assert ids(await harness.claim_overdue()) == [attempt.id]
 
     async def test_an_operators_retry_lifts_the_limits_that_have_passed(

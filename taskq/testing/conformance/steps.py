@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from taskq.errors import IdempotencyConflict
 from taskq.identifiers import new_id
 from taskq.lifecycle import Crashed, Failed, Interrupted, Outcome, Snoozed
-from taskq.model import Attempt, Policy, Receipt, Status
+from taskq.model import Activity, Attempt, OnDuplicate, Policy, Receipt, Status
 from taskq.testing.conformance.harness import Harness
 from taskq.testing.conformance.samples import DAY, call, child, error, keyed, step
 
@@ -182,6 +182,19 @@ class OrphanTests:
         assert asked == [running.id]
         assert (await harness.kinds(running.id))[-1] == "cancel_requested"
 
+    async def test_a_child_with_a_key_is_left_and_found_by_it(self, harness: Harness) -> None:
+        """The next run makes it again, and has a use for it."""
+        parent = await harness.running(call("parent"))
+        made = _keyed_child(parent, keyed())
+        other = _keyed_child(parent, keyed("order-43", OnDuplicate.ALLOW_REUSE))
+        plain = child(parent)
+        await harness.submit(made, other, plain)
+        again = await _again(harness, parent, AGAIN["crashed"])
+
+        assert await harness.cancel_children(again.id) == [plain.id]
+        assert await harness.submit(_keyed_child(again, keyed())) == [Receipt(made.id, False)]
+        assert [await harness.status(each.id) for each in (made, other)] == [Status.PENDING] * 2
+
     async def test_steps_hooks_roots_and_ended_ones_are_left(self, harness: Harness) -> None:
         parent = await harness.running(call("parent"))
         done = await harness.bring(child(parent), Status.COMPLETED)
@@ -226,6 +239,10 @@ class OrphanTests:
 
         assert attempt.policy.orphans == "keep"
         assert (await harness.running(call())).policy.orphans == "cancel"
+
+
+def _keyed_child(parent: Attempt, call: Activity[object]) -> Activity[object]:
+    return replace(child(parent), idempotency=call.idempotency)
 
 
 async def _again(harness: Harness, parent: Attempt, outcome: Outcome) -> Attempt:
