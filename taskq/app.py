@@ -21,6 +21,7 @@ from taskq.errors import ConfigurationError
 from taskq.events import Listener
 from taskq.future import ActivityFuture, Tracker
 from taskq.hooks import HOOKS
+from taskq.identifiers import as_id
 from taskq.logs import listener_failed
 from taskq.middleware import Middleware
 from taskq.model import Activity, Receipt
@@ -223,8 +224,9 @@ class TaskQ:
         return _futures(enlisted.receipts, enlisted, decoders)
 
     def future(self, id: UUID | str) -> ActivityFuture[object]:
-        """A handle on any activity; its result comes as plain JSON values."""
-        return ActivityFuture(id if isinstance(id, UUID) else UUID(id), self.client, from_json)
+        """A handle on any activity; its result comes as plain JSON values. Raises ValueError for a
+        text that is no UUID."""
+        return ActivityFuture(as_id(id), self.client, from_json)
 
     def stats(self, queues: Collection[str] = ()) -> Stats:
         """Counts over these queues, over all when empty; blocking for one query."""

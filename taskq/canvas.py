@@ -11,7 +11,8 @@ docs/from-celery.md. The canvas is registered beside the tasks, so that workers 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from inspect import Parameter, Signature
 from typing import (
     Any,
@@ -32,7 +33,7 @@ from msgspec import Struct
 
 from taskq.app import TaskQ
 from taskq.codec import Codec, digest, from_json, to_json
-from taskq.errors import RetryError
+from taskq.errors import RetryError, SerializationError
 from taskq.future import ActivityFuture
 from taskq.gathering import gather
 from taskq.model import Activity
@@ -118,16 +119,47 @@ class Flow(Generic[R]):
         return Flow(self._task.options(**options), self._arguments, self.decode)
 
     def delay(self) -> ActivityFuture[R]:
-        """Store it. Raises as ``Task.delay``."""
-        return self._task.delay(*self._arguments).read_as(self.decode)
+        """Store it. Raises as ``Task.delay``; SerializationError that says the way out where its
+        parts are more than ``max_payload``."""
+        with self._fitting():
+            return self._task.delay(*self._arguments).read_as(self.decode)
 
     async def adelay(self) -> ActivityFuture[R]:
         """The same as ``delay`` without blocking the event loop."""
-        return (await self._task.adelay(*self._arguments)).read_as(self.decode)
+        with self._fitting():
+            return (await self._task.adelay(*self._arguments)).read_as(self.decode)
 
     def build(self) -> Activity[R]:
-        """Its own activity, for ``taskq.enqueue([...])``."""
-        return self._task.build(*self._arguments)
+        """Its own activity, for ``taskq.enqueue([...])``. Raises as ``delay`` for its parts."""
+        with self._fitting():
+            return self._task.build(*self._arguments)
+
+    @contextmanager
+    def _fitting(self) -> Generator[None, None, None]:
+        """Where its parts are too big, says so of the whole, with what to do instead."""
+        try:
+            yield
+        except SerializationError as error:
+            codec = self._task.definition.codec
+            named = dict(zip(codec.signature.parameters, self._arguments, strict=True))
+            size, most = len(msgspec.json.encode(named)), codec.limits.max_bytes
+            if size <= most:
+                raise
+            raise SerializationError(
+                f"{self._task.name}: its parts are its arguments, and {size} bytes are more than"
+                f" the {most} of max_payload; call them in a task of your own instead, which has"
+                " no such limit: futures = await taskq.aenqueue([...]), then await gather(*futures)"
+            ) from error
+
+
+def _named(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Messages about the arguments or the result of the function say this name."""
+
+    def named(function: Callable[P, R]) -> Callable[P, R]:
+        function.__name__ = name
+        return function
+
+    return named
 
 
 Part: TypeAlias = Activity[R] | Flow[R]
@@ -155,8 +187,13 @@ class Canvas:
     ) -> Link[A, R]:
         """A task whose first argument is the result before it; these are the others.
 
-        Raises TypeError for arguments that do not fit, SerializationError as ``Task.delay``.
+        Raises TypeError for arguments that do not fit or what is no task, SerializationError as
+        ``Task.delay``.
         """
+        if not isinstance(task, Task):
+            raise TypeError(
+                f"canvas.link takes a task and its further arguments, not {_what(task)}"
+            )
         codec = task.definition.codec
         parameters = list(codec.signature.parameters.values())
         first = parameters[0] if parameters else None
@@ -196,41 +233,49 @@ class Canvas:
     def chain(self, first: Part[Any], /, *then: Then[Any, Any]) -> Flow[Any]:
         """One after another, each with the result of the one before; the last one's is the result.
 
-        Type checkers follow it over five parts. Raises TypeError for a task that takes more
-        arguments than that one (see ``link``), ConfigurationError for a task of another app.
+        Type checkers follow it over five parts. Raises TypeError for a first that is no call, for
+        others that are no tasks, and for a task that takes more arguments than that one (see
+        ``link``); ConfigurationError for a task of another app.
         """
-        links = [self._linked(task) for task in then]
+        start = self._part("chain", first)
+        links = [self._linked("chain", task) for task in then]
         decode = links[-1].decode if links else self._decoder(first)
-        return Flow(self._chain, [self._part(first), [link.next for link in links]], decode)
+        return Flow(self._chain, [start, [link.next for link in links]], decode)
 
-    def group(self, parts: Sequence[Part[R]], /) -> Flow[list[R]]:
+    def group(self, parts: Iterable[Part[R]], /) -> Flow[list[R]]:
         """All at once; the result is the list of theirs. The first that fails fails the group.
 
         Its parts are stored as the arguments of one activity, so that ``max_payload`` limits their
-        number; ``gather`` has no such limit. Raises ConfigurationError for a task of another app.
+        number; ``gather`` has no such limit. Raises TypeError for parts that are no calls,
+        ConfigurationError for a task of another app.
         """
-        decode = _ListOf([self._decoder(part) for part in parts])
-        return Flow(self._group, [[self._part(part) for part in parts]], decode)
+        given = _listed("group", parts)
+        calls = [self._part("group", part) for part in given]
+        return Flow(self._group, [calls], _ListOf([self._decoder(part) for part in given]))
 
-    def chord(self, parts: Sequence[Part[A]], body: Then[list[A], R], /) -> Flow[R]:
+    def chord(self, parts: Iterable[Part[A]], body: Then[list[A], R], /) -> Flow[R]:
         """All at once, then the body with the list of their results; its result is the result.
 
         Limits and errors as ``group`` and ``chain``.
         """
-        link = self._linked(body)
-        return Flow(self._chord, [[self._part(part) for part in parts], link.next], link.decode)
+        calls = [self._part("chord", part) for part in _listed("chord", parts)]
+        link = self._linked("chord", body)
+        return Flow(self._chord, [calls, link.next], link.decode)
 
+    @_named("taskq.chain")
     async def _run_chain(self, first: Call, then: list[Next]) -> Any:
         result = await self._only(self._child(first, first.payload, step="0"))
         for place, next in enumerate(then, 1):
             result = await self._only(self._after(next, result, step=str(place)))
         return result
 
+    @_named("taskq.group")
     async def _run_group(self, parts: list[Call]) -> list[Any]:
         children = [self._child(part, part.payload, step=str(n)) for n, part in enumerate(parts)]
         futures = await self._taskq.aenqueue(children)
         return await gather(*[future.read_as(from_json) for future in futures])
 
+    @_named("taskq.chord")
     async def _run_chord(self, parts: list[Call], body: Next) -> Any:
         results = await self._run_group(parts)
         return await self._only(self._after(body, results, step="body"))
@@ -269,10 +314,12 @@ class Canvas:
             idempotency=own_key or place.idempotency,
         )
 
-    def _linked(self, task: Then[Any, Any]) -> Link[Any, Any]:
+    def _linked(self, where: str, task: Then[Any, Any]) -> Link[Any, Any]:
+        _refuse_unless_task(where, task)
         return task if isinstance(task, Link) else self.link(task)
 
-    def _part(self, part: Part[Any]) -> Call:
+    def _part(self, where: str, part: Part[Any]) -> Call:
+        _refuse_unless_call(where, part)
         return _call(self._known(part.build() if isinstance(part, Flow) else part))
 
     def _decoder(self, part: Part[R]) -> Callable[[str], R]:
@@ -286,6 +333,51 @@ class Canvas:
 
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _listed(where: str, parts: Iterable[Part[R]]) -> list[Part[R]]:
+    """All parts, iterated once."""
+    _refuse_unless_many(where, parts)
+    return list(parts)
+
+
+def _refuse_unless_many(where: str, given: object) -> None:
+    if not isinstance(given, Iterable):
+        raise TypeError(f"canvas.{where}: its parts are one list, not {_what(given)}")
+
+
+def _refuse_unless_call(where: str, given: object) -> None:
+    if isinstance(given, Activity | Flow):
+        return
+    what = _what(given)
+    which = "it starts with" if where == "chain" else "its parts are"
+    name = given.name if isinstance(given, Task) else "task"
+    raise TypeError(
+        f"canvas.{where}: {which} {name}.build(...), or another chain, group or chord; not {what}"
+    )
+
+
+def _refuse_unless_task(where: str, given: object) -> None:
+    if not isinstance(given, Task | Link):
+        raise TypeError(
+            f"canvas.{where}: what follows is a task, which is called with the result before it,"
+            f" or canvas.link(task, ...), which binds what else it takes; not {_what(given)}"
+        )
+
+
+def _what(given: object) -> str:
+    """What was given in the place of something else, for people."""
+    match given:
+        case Task():
+            return f"the task {given.name}"
+        case Activity():
+            return f"the call {given.type}.build(...)"
+        case Flow():
+            return "a chain, group or chord"
+        case Link():
+            return "a link"
+        case _:
+            return repr(given)
 
 
 def _call(activity: Activity[Any]) -> Call:

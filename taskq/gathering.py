@@ -7,14 +7,15 @@ question to the store for all of them as a net (design 9.3). asyncio and trio al
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import closing
-from typing import Any, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, TypeVar, overload
 from uuid import UUID
 
 from anyio.lowlevel import checkpoint
 
 from taskq import ancestry
+from taskq.bridge.running import on_event_loop
 from taskq.context import waiting
 from taskq.endings import Endings, merged
 from taskq.errors import ActivityError
@@ -78,7 +79,7 @@ async def gather(
 ) -> tuple[T1 | E, T2 | E, T3 | E, T4 | E, T5 | E]: ...
 @overload
 async def gather(*futures: F[T], return_exceptions: Literal[True]) -> list[T | E]: ...
-async def gather(*futures: F[Any], return_exceptions: bool = False) -> Any:
+def gather(*futures: F[Any], return_exceptions: bool = False) -> Coroutine[Any, Any, Any]:
     """Wait for all of them: their results in a list, in the order of the futures.
 
     The first that ends without a result raises here at once, as awaiting it would; the others go on
@@ -88,8 +89,19 @@ async def gather(*futures: F[Any], return_exceptions: bool = False) -> Any:
 
     The list is typed as a tuple for up to five futures, so that each keeps its type; more of one
     type, or ``*futures``, are a list. The same future may be given twice.
+
+    Calling it raises TypeError for what is no future, and RuntimeError where no event loop runs.
     """
     _check("gather", futures)
+    if not on_event_loop():
+        raise RuntimeError(
+            "gather is for async code: await it there; in a thread use"
+            " [future.result() for future in futures]"
+        )
+    return _gathered(futures, return_exceptions)
+
+
+async def _gathered(futures: Sequence[F[Any]], return_exceptions: bool) -> list[object]:
     await ancestry.refuse(futures)
     results: list[object] = [None] * len(futures)
     places: dict[UUID, list[int]] = {}
@@ -112,7 +124,8 @@ async def gather(*futures: F[Any], return_exceptions: bool = False) -> Any:
 def as_completed(futures: Iterable[ActivityFuture[T]], /) -> AsCompleted[T]:
     """Each future as its activity ends: ``async for future in as_completed(futures)``.
 
-    Awaiting what it gave asks nobody any more: that future has the result, or the error, for good.
+    For async code; in a thread use ``future.result()``. Awaiting what it gave asks nobody any more:
+    that future has the result, or the error, for good.
     A future that was given twice comes twice.
     """
     given = tuple(futures)
@@ -137,6 +150,15 @@ class AsCompleted(Generic[T]):
 
     def __aiter__(self) -> Self:
         return self
+
+    if not TYPE_CHECKING:  # type checkers refuse it by themselves
+
+        def __iter__(self) -> NoReturn:
+            """Raises TypeError that says what to write."""
+            raise TypeError(
+                "as_completed is for async code: async for future in as_completed(futures); in a"
+                " thread use [future.result() for future in futures]"
+            )
 
     async def __anext__(self) -> ActivityFuture[T]:
         """The next one that has ended. Raises InvalidState and BackendError as ``gather`` does, and

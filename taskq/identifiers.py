@@ -44,3 +44,13 @@ def _forget_after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+def as_id(given: UUID | str) -> UUID:
+    """An id, or its text in one of the forms of a UUID. Raises ValueError that shows the text."""
+    if isinstance(given, UUID):
+        return given
+    try:
+        return UUID(given)
+    except (ValueError, AttributeError, TypeError):
+        raise ValueError(f"an activity's id is a UUID, and {given!r} is none") from None

@@ -18,6 +18,7 @@ from taskq.context import current_or_none
 from taskq.errors import SerializationError
 from taskq.future import ActivityFuture, Tracker
 from taskq.idempotency import key_hash, step_digest, step_hash
+from taskq.identifiers import as_id
 from taskq.lineage import Lineage, TooDeep, child, new_root
 from taskq.model import Activity, Hook, Idempotency, OnDuplicate, Policy, Priority, Receipt
 from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
@@ -243,8 +244,7 @@ class Task(Generic[P, R]):
 
     def future(self, id: UUID | str) -> ActivityFuture[R]:
         """A handle on a call stored elsewhere. Raises ValueError for a text that is no UUID."""
-        identity = id if isinstance(id, UUID) else UUID(id)
-        return ActivityFuture(identity, self._client, self._definition.codec.decode_result)
+        return ActivityFuture(as_id(id), self._client, self._definition.codec.decode_result)
 
     def _future(self, receipt: Receipt, tracker: Tracker | None = None) -> ActivityFuture[R]:
         decode = self._definition.codec.decode_result

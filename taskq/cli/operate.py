@@ -28,9 +28,13 @@ from taskq.logs import configure
 from taskq.model import OnDuplicate, Priority, Status
 from taskq.options import CallArguments
 from taskq.settings import NAME
+from taskq.snapshot import Filter, Page
 from taskq.task import Task
 
 T = TypeVar("T")
+
+_ALIVE = tuple(status for status in Status if not status.terminal)
+_COUNTED = 100
 
 
 def _priority(_: click.Context, __: click.Parameter, value: str | None) -> Priority | None:
@@ -165,11 +169,19 @@ def retry_command(ids: tuple[str, ...], database: str | None, app: str | None, r
 @target_options
 @click.option("--tree", is_flag=True, help="And all that they have made, and what those made.")
 def cancel_command(ids: tuple[str, ...], database: str | None, app: str | None, tree: bool) -> None:
-    """Cancel activities: at once what waits, by request what runs."""
+    """Cancel activities: at once what waits, by request what runs.
+
+    What they have made goes on without --tree; how much of it is said. Exit code 0 when each ID is
+    cancelled, was so already, or is asked to stop; 1 when one has ended otherwise (with --tree:
+    and nothing below it was alive) or does not exist, the others being cancelled all the same; 2
+    for what can be no ID, nothing being cancelled then.
+    """
     with opened(database, app) as found:
         wanted = [identified(found, id) for id in ids]
         met = found.client.call_sync(partial(found.client.store.cancel, tree=tree), wanted)
-    _answer(wanted, met, _cancelled)
+        going_on = {} if tree else {id: _children_going_on(found, id) for id in met}
+    texts = {id: _cancelled(each, going_on.get(id, 0)) for id, each in met.items()}
+    _answer(wanted, texts, lambda text: text)
 
 
 async def _retry(found: TaskQ, ids: Sequence[UUID], reason: str) -> Mapping[UUID, Status]:
@@ -191,8 +203,19 @@ def _retried(status: Status) -> tuple[bool, str]:
     return False, f"left as it is: {status}, and only these are retried: {ended}"
 
 
-def _cancelled(met: Cancellation) -> tuple[bool, str]:
+def _children_going_on(found: TaskQ, id: UUID) -> int:
+    """How many children of it are alive and not asked to stop, counted up to ``_COUNTED``."""
+    alive = Filter(parent_id=id, statuses=_ALIVE)
+    page = found.client.call_sync(found.client.store.list, alive, Page(limit=_COUNTED))
+    return sum(child.cancel_requested_at is None for child in page.items)
+
+
+def _cancelled(met: Cancellation, going_on: int) -> tuple[bool, str]:
     done, text = _cancelled_itself(met.status)
+    if going_on:
+        number = f"{going_on} or more" if going_on == _COUNTED else going_on
+        children, go = ("child", "goes") if going_on == 1 else ("children", "go")
+        return done, f"{text}; {number} {children} of it {go} on, --tree cancels below it too"
     if not met.below:
         return done, text
     if met.status.terminal:

@@ -25,6 +25,7 @@ from taskq import (
 from taskq.canvas import Canvas, Flow
 from taskq.snapshot import Filter, Page
 from taskq.task import AsyncTask, SyncTask
+from tests.calls.conftest import NewApp
 
 
 @dataclass
@@ -119,6 +120,88 @@ async def test_a_chord_gives_all_results_to_its_body(shop: Shop) -> None:
     chord = shop.canvas.chord([shop.add.build(n) for n in range(4)], shop.total)
     async with shop.app.worker():
         assert await (await chord.adelay()) == 10
+
+
+async def test_parts_may_come_from_a_generator(shop: Shop) -> None:
+    canvas, add = shop.canvas, shop.add
+    async with shop.app.worker():
+        assert await (await canvas.group(add.build(n) for n in range(3)).adelay()) == [1, 2, 3]
+        chord = canvas.chord((add.build(n) for n in range(3)), shop.total)
+        assert await (await chord.adelay()) == 6
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (
+            lambda canvas, add: canvas.chain(add, add),
+            r"chain: it starts with add\.build\(\.\.\.\), .* not the task add$",
+        ),
+        (lambda canvas, add: canvas.chain(print), r"chain: it starts with task\.build\(.*print"),
+        (
+            lambda canvas, add: canvas.chain(add.build(1), add.build(2)),
+            r"chain: what follows is a task, .*link\(.* not the call add\.build\(\.\.\.\)$",
+        ),
+        (
+            lambda canvas, add: canvas.chain(add.build(1), canvas.group([])),
+            "chain: what follows is a task, .* not a chain, group or chord$",
+        ),
+        (
+            lambda canvas, add: canvas.chord([add.build(1)], add.build(2)),
+            r"chord: what follows is a task, .* not the call add\.build\(",
+        ),
+        (
+            lambda canvas, add: canvas.group([add, add]),
+            r"group: its parts are add\.build\(\.\.\.\), .* not the task add$",
+        ),
+        (
+            lambda canvas, add: canvas.chord([canvas.link(add)], add),
+            r"chord: its parts are task\.build\(.* not a link$",
+        ),
+        (
+            lambda canvas, add: canvas.group(add.build(1)),
+            "group: its parts are one list, not the call add",
+        ),
+        (
+            lambda canvas, add: canvas.link(add.build(1)),
+            r"link takes a task and its further arguments, not the call add\.build\(",
+        ),
+    ],
+)
+def test_what_does_not_belong_there_is_refused_with_what_does(
+    shop: Shop, build: Callable[[Any, Any], object], said: str
+) -> None:
+    with pytest.raises(TypeError, match=said):
+        build(shop.canvas, shop.add)
+
+
+async def test_a_group_that_is_too_big_names_the_limit_and_the_way_out() -> None:
+    shop = Shop(TaskQ("memory://", max_payload=2000))
+    parts = [shop.add.build(n) for n in range(100)]
+    for name, flow in (
+        ("group", shop.canvas.group(parts)),
+        ("chord", shop.canvas.chord(parts, shop.total)),
+    ):
+        said = rf"^taskq\.{name}: .* 2000 of max_payload; .*aenqueue\(\[\.\.\.\]\).*gather\("
+        for build in (flow.build, flow.delay):
+            with pytest.raises(SerializationError, match=said):
+                build()
+        with pytest.raises(SerializationError, match=said):
+            await flow.adelay()
+
+
+async def test_a_result_that_is_too_big_is_said_of_the_group(new_app: NewApp) -> None:
+    app = new_app(max_payload=2000)
+    canvas = Canvas(app)
+
+    @app.activity
+    async def widen(letter: str) -> str:
+        return letter * 700
+
+    group = canvas.group(widen.build(letter) for letter in "abc").options(max_retries=0)
+    async with app.worker():
+        with pytest.raises(ActivityFailed, match=r"the result of taskq\.group: \d+ bytes are more"):
+            await (await group.adelay())
 
 
 async def test_flows_may_be_parts_of_flows(shop: Shop) -> None:

@@ -106,6 +106,46 @@ def test_what_is_no_future_is_refused(function: Any) -> None:
         answer.send(None)
 
 
+def test_gather_where_no_event_loop_runs_is_refused_at_once(taskq: TaskQ) -> None:
+    future = taskq.future(uuid4())
+    with pytest.raises(RuntimeError, match=r"in a thread use \[future\.result\(\) for future in"):
+        gather(future)
+
+
+async def test_gather_in_a_sync_handler_is_refused_at_once(app: TaskQ) -> None:
+    @app.activity(max_retries=0)
+    def parent(id: UUID) -> None:
+        gather(app.future(id))
+
+    async with app.worker():
+        with pytest.raises(ActivityFailed, match="gather is for async code: await it there"):
+            await (await parent.adelay(uuid4()))
+
+
+def test_as_completed_in_a_plain_for_says_what_to_write(taskq: TaskQ) -> None:
+    given: Any = as_completed([taskq.future(uuid4())])
+    with pytest.raises(
+        TypeError, match=r"async for future in as_completed\(futures\); in a thread"
+    ):
+        for _ in given:
+            raise AssertionError("it gave something")
+
+
+async def test_futures_may_come_from_a_generator(app: TaskQ) -> None:
+    @app.activity
+    async def double(n: int) -> int:
+        return 2 * n
+
+    async with app.worker():
+        futures = await app.aenqueue([double.build(n) for n in range(3)])
+        assert await gather(*(future for future in futures)) == [0, 2, 4]
+        ended = as_completed(future for future in futures)
+        assert sorted([await future async for future in ended]) == [0, 2, 4]
+    many: Any = gather
+    with pytest.raises(TypeError, match=r"as in gather\(\*futures\), not <generator"):
+        many(future for future in futures)
+
+
 async def test_as_completed_gives_each_future_as_it_ends(app: TaskQ) -> None:
     may_end = [anyio.Event() for _ in range(3)]
 

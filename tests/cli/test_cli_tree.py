@@ -113,9 +113,30 @@ def test_cancel_tree_says_what_went_with_it(cli, family) -> None:
 
 
 def test_cancel_without_it_leaves_the_children(cli, family) -> None:
-    assert cli("cancel", str(family["pay"].id)).exit_code == 0
+    id = str(family["pay"].id)
+    said = "cancel requested (it is running); 1 child of it goes on, --tree cancels below it too"
+    result = cli("cancel", id)
+    assert (result.exit_code, result.stdout) == (0, f"{id}  {said}\n")
     shown = json.loads(cli("show", str(family["receipt"].id), "--json").stdout)
     assert shown["status"] == "pending"
+
+
+def test_cancel_without_it_counts_only_children_that_are_not_cancelled_themselves(
+    cli, family
+) -> None:
+    order, pay = str(family["order"].id), str(family["pay"].id)
+    ended = f"{order}  cannot be cancelled: it has ended completed"
+    first = cli("cancel", order)
+    assert first.exit_code == 1
+    assert first.stdout == f"{ended}; 2 children of it go on, --tree cancels below it too\n"
+    line = cli("cancel", order, pay).stdout.splitlines()[0]
+    assert line == f"{ended}; 1 child of it goes on, --tree cancels below it too"
+    assert cli("cancel", order, str(family["ship"].id)).stdout.splitlines()[0] == ended
+
+
+def test_help_of_cancel_has_its_exit_codes(cli) -> None:
+    said = " ".join(cli("cancel", "--help").stdout.split())
+    assert "Exit code 0 when each ID is cancelled" in said and "; 1 when one has ended" in said
 
 
 def test_cancel_again_is_as_it_was_asked(cli, family) -> None:

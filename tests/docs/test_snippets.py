@@ -225,8 +225,8 @@ def shown(name: str) -> str:
     match getattr(Settings(), name):
         case None:
             return "as `concurrency`" if name == "threads" else "`None`"
-        case str(text):
-            return f"`{text}`"
+        case str() | bool() as word:
+            return f"`{word}`"
         case float(number):
             return f"{number:g}"
         case other:
