@@ -124,6 +124,10 @@ class WorkerInfo(Struct, frozen=True, kw_only=True):
     seen_at: datetime
     suspended: int = 0
 
+    def serves(self, queue: str, type: str) -> bool:
+        """Whether it takes activities of this queue and type."""
+        return queue in self.queues and (not self.types or type in self.types)
+
 
 class Stats(Struct, frozen=True, kw_only=True):
     """Counts over all activities, or over the queues that were asked for.

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import anyio
 
-from taskq.backends.presence import serves
 from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
 from taskq.engine.permits import Permits
@@ -99,7 +98,7 @@ class Deadlock:
 def _goes_on(info: ActivityInfo, able: Sequence[WorkerInfo]) -> bool:
     if info.status is Status.PROCESSING:
         return any(worker.id == info.worker for worker in able)
-    return info.status.terminal or any(serves(worker, info.queue, info.type) for worker in able)
+    return info.status.terminal or any(worker.serves(info.queue, info.type) for worker in able)
 
 
 def _blocked(waiting: Mapping[Held, frozenset[UUID]]) -> tuple[Blocked, ...]:

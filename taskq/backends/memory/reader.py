@@ -11,7 +11,7 @@ from uuid import UUID
 
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.tables import Tables
-from taskq.backends.presence import ALIVE_WITHIN, serves
+from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.timeline import entries
 from taskq.clock import Clock
 from taskq.model import Priority, Status
@@ -103,7 +103,7 @@ class MemoryReader:
         return [
             UnservedType(queue=queue, type=type, waiting=count)
             for (queue, type), count in sorted(waiting.items())
-            if not any(serves(worker, queue, type) for worker in workers)
+            if not any(worker.serves(queue, type) for worker in workers)
         ]
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:

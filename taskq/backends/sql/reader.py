@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from taskq.backends.presence import ALIVE_WITHIN, serves
+from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import queries, rows, statements
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.timeline import entries
@@ -86,7 +86,7 @@ def unserved(connection: Connection, now: datetime, alive_within: float) -> list
     return [
         UnservedType(queue=queue, type=type, waiting=_waiting(connection, queue, type))
         for queue, type in sorted(set(_waiting_types(connection)))
-        if not any(serves(worker, queue, type) for worker in workers)
+        if not any(worker.serves(queue, type) for worker in workers)
     ]
 
 
