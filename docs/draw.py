@@ -6,10 +6,13 @@ of each row is drawn too. ``tests/docs`` fails when a page is out of date.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from uuid import UUID
 
@@ -33,15 +36,17 @@ from taskq.lifecycle import (
     decide,
 )
 from taskq.model import Attempt, ErrorInfo, Policy, Status
+from taskq.settings import Settings
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-PAGES = ("lifecycle.md", "backends.md", "guarantees.md", "seeds.md")
+PAGES = ("lifecycle.md", "backends.md", "guarantees.md", "seeds.md", "settings.md")
 
 _PLACE = re.compile(
     r"(?P<begin><!-- drawn: (?P<name>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
 )
 _ROW = re.compile(r"^(?P<rest>\| (?P<id>[A-Z][0-9]+) \|.*\|) (?P<drawn>[^|]*) \|$", re.MULTILINE)
+_REFERENCE = re.compile(r" \((?:seed:|design |D\d)[^)]*\)")
 _NAMED = re.compile(r"(promise|seed):([A-Z][0-9]+(?:(?:, |–)[A-Z][0-9]+)*)")
 
 
@@ -138,6 +143,30 @@ def capabilities() -> str:
     return _table(("backend", "URL", *(f"`{name}`" for name in names)), rows)
 
 
+def settings() -> str:
+    """Every setting, with what its docstring says."""
+    rows = [
+        (f"`{name}`", f"`TASKQ_{name.upper()}`", f"`{getattr(Settings(), name)}`", meaning)
+        for name, meaning in _meanings().items()
+    ]
+    return _table(("setting", "variable", "default", "meaning"), rows)
+
+
+def _meanings() -> Mapping[str, str]:
+    """The docstring below each field of Settings, without what refers to pages elsewhere."""
+    [definition] = ast.parse(inspect.getsource(Settings)).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        field.target.id: _REFERENCE.sub("", said.value.value).replace("``", "`")
+        for field, said in pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(said, ast.Expr)
+        and isinstance(said.value, ast.Constant)
+        and isinstance(said.value.value, str)
+    }
+
+
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [heads, tuple("---" for _ in heads), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -147,6 +176,7 @@ DRAWN: Mapping[str, Callable[[], str]] = {
     "diagram": diagram,
     "outcomes": outcomes,
     "capabilities": capabilities,
+    "settings": settings,
 }
 
 

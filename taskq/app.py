@@ -22,7 +22,7 @@ from taskq.events import Listener
 from taskq.future import ActivityFuture, Tracker
 from taskq.hooks import HOOKS
 from taskq.identifiers import as_id
-from taskq.logs import listener_failed
+from taskq.logs import listener_failed, without_effect
 from taskq.middleware import Middleware
 from taskq.model import Activity, Receipt
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
@@ -38,7 +38,7 @@ from taskq.registry import (
     is_async,
 )
 from taskq.retry import RetryPolicy
-from taskq.settings import SettingOverrides, Settings, load, replaced
+from taskq.settings import Configuration, SettingOverrides, Settings, configuration
 from taskq.snapshot import Stats
 from taskq.task import AsyncTask, Definition, SyncTask, Task
 from taskq.transaction import caller_transaction
@@ -83,12 +83,13 @@ class TaskQ:
 
     ``url`` says where activities are kept (``TASKQ_DATABASE_URL``, else ``sqlite:///taskq.db``);
     ``backend`` is a store object instead of a URL. ``queue`` is the default queue, ``retry`` the
-    default policy. ``settings`` replaces the environment, ``**overrides`` single settings.
+    default policy. ``settings`` replaces environment and file, ``**overrides`` single settings.
     ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
     manager entered around each worker. ``clock`` replaces the machine's, for tests. Nothing is
     opened before the first use.
 
-    Raises ConfigurationError for a setting out of bounds or a URL that nobody serves.
+    Raises ConfigurationError for a setting out of bounds, a file of settings that cannot be read,
+    or a URL that nobody serves.
     """
 
     def __init__(
@@ -112,23 +113,20 @@ class TaskQ:
             given["database_url"] = url
         if queue is not None:
             given["queue"] = queue
-        self.settings = load(given) if settings is None else replaced(settings, **given)
+        if retry is not None:
+            given["retry"] = retry
+        self.configuration = configuration(given, base=settings, own_store=backend is not None)
+        without_effect(self.configuration.notes)
         self.clock = clock or SystemClock()
         self.publisher = Publisher(listeners, report=listener_failed)
-        store = backend or from_url(
-            self.settings.database_url,
-            clock=self.clock,
-            lock_timeout=self.settings.lock_timeout,
-            schema=self.settings.schema,
-            listen=self.settings.listen,
-        )
+        store = backend or _store(self.configuration, self.clock)
         self.registry = Registry(
             TaskOptions(
                 queue=self.settings.queue,
                 max_retries=self.settings.max_retries,
                 max_crashes=self.settings.max_crashes,
                 timeout=self.settings.timeout,
-                retry=retry or RetryPolicy(),
+                retry=self.settings.retry,
             )
         )
         self.client = StoreClient(
@@ -141,6 +139,11 @@ class TaskQ:
         )
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
+
+    @property
+    def settings(self) -> Settings:
+        """What is in force. ``configuration.origins`` tells where each value came from."""
+        return self.configuration.settings
 
     @overload
     def activity(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
@@ -298,6 +301,22 @@ class TaskQ:
             task = SyncTask[..., Any](definition, self.client)
         self.registry.add(task)
         return task
+
+
+def _store(configuration: Configuration, clock: Clock) -> Store:
+    """The store that the settings name. Raises ConfigurationError, with where its URL is from."""
+    settings = configuration.settings
+    try:
+        return from_url(
+            settings.database_url,
+            clock=clock,
+            lock_timeout=settings.lock_timeout,
+            schema=settings.schema,
+            listen=settings.listen,
+        )
+    except ConfigurationError as error:
+        placed = configuration.placed(str(error), "database_url")
+        raise ConfigurationError(placed) from error.__cause__
 
 
 def _futures(

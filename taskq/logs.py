@@ -288,6 +288,12 @@ def opened(location: str) -> None:
     logger.info("opened %s", location)
 
 
+def without_effect(notes: Iterable[str]) -> None:
+    """Say what a file of settings holds that changes nothing."""
+    for note in notes:
+        logger.warning("%s", note)
+
+
 def unfit_result(task: str, error: Exception) -> None:
     """Say that a stored result does not fit its task's return annotation."""
     logger.warning("the result of %s does not fit its return annotation: %s", task, error)

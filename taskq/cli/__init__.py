@@ -12,6 +12,7 @@ import sys
 import click
 
 from taskq.cli.command import Command, Commands
+from taskq.cli.config import config_command
 from taskq.cli.demo import demo_command
 from taskq.cli.doctor import doctor_command
 from taskq.cli.inspect import list_command, show_command, status_command, workers_command
@@ -50,6 +51,7 @@ for _command in (
     migrate_command,
     demo_command,
     doctor_command,
+    config_command,
     version_command,
 ):
     commands.add_command(_command)

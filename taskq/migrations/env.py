@@ -1,6 +1,6 @@
 """Run by Alembic. The database is the first of: the connection that the caller gave, ``-x url=…``,
-``sqlalchemy.url`` of the ini section, ``TASKQ_DATABASE_URL``, ``sqlite:///taskq.db``. On PostgreSQL
-the tables go to the schema ``TASKQ_SCHEMA``, else to the first one of the search path.
+``sqlalchemy.url`` of the ini section, the setting ``database_url``. On PostgreSQL the tables go to
+the schema that the setting ``schema`` names, else to the first one of the search path.
 """
 
 from __future__ import annotations
@@ -18,19 +18,13 @@ from taskq.backends.sql.tables import metadata
 from taskq.backends.urls import scheme_of
 from taskq.errors import BackendError, ConfigurationError
 from taskq.migrations import VERSION_TABLE, current, refuse_strangers
-from taskq.settings import DEFAULT_URL, variable
+from taskq.settings import load
 
 
 def database_url() -> str:
     """Where to go when no connection was given."""
     given = context.get_x_argument(as_dictionary=True).get("url")
-    return (
-        context.config.attributes.get("url")
-        or given
-        or _configured()
-        or variable("TASKQ_DATABASE_URL")
-        or DEFAULT_URL
-    )
+    return context.config.attributes.get("url") or given or _configured() or load().database_url
 
 
 def _configured() -> str | None:
@@ -61,7 +55,7 @@ def migrate_offline() -> None:
 def schema() -> str | None:
     """The schema of the tables on PostgreSQL."""
     given: str | None = context.config.attributes.get("schema")
-    return given or variable("TASKQ_SCHEMA") or None
+    return given or load().schema
 
 
 def migrate(connection: Connection) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from taskq import Settings, TaskQ
+from taskq import ConfigurationError, RetryPolicy, Settings, TaskQ
 
 
 def test_an_app_made_of_settings_asks_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,3 +29,39 @@ def test_keywords_beat_the_settings_that_were_given() -> None:
     settings = TaskQ(settings=given, queue="post").settings
 
     assert (settings.queue, settings.timeout, given.queue) == ("post", 5, "mail")
+
+
+def test_the_retry_policy_is_a_setting_too() -> None:
+    """D35: one source of truth."""
+    policy = RetryPolicy(initial_delay=0.5, multiplier=3, max_delay=9, jitter=0)
+
+    assert TaskQ("memory://", retry=policy).settings.retry == policy
+    assert TaskQ("memory://", retry_max_delay=9).settings.retry == RetryPolicy(max_delay=9)
+
+
+def test_the_retry_settings_are_the_activities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TASKQ_RETRY_MAX_DELAY", "7")
+    taskq = TaskQ("memory://")
+
+    @taskq.activity
+    async def send() -> None: ...
+
+    assert send.build().policy.retry == RetryPolicy(max_delay=7)
+
+
+def test_a_retry_policy_and_a_part_of_one_exclude_each_other() -> None:
+    with pytest.raises(ConfigurationError, match="retry or retry_jitter, not both"):
+        TaskQ("memory://", retry=RetryPolicy(), retry_jitter=0.5)
+
+
+def test_what_a_file_says_in_vain_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """seed:E24"""
+    (tmp_path / "config.json").write_text('{"queue": {"capacity": 5}}', encoding="utf-8")
+    monkeypatch.setenv("TASKQ_CONFIG", str(tmp_path / "config.json"))
+
+    TaskQ("memory://")
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "queue.capacity = 5 has no effect" in caplog.text

@@ -60,6 +60,11 @@ def test_a_value_out_of_bounds_is_named(name: str, value: object) -> None:
         load({name: value}, environ={})
 
 
+def test_a_value_out_of_bounds_names_its_variable() -> None:
+    with pytest.raises(ConfigurationError, match=r"above 0, not -1\.0 \(TASKQ_LEASE\)"):
+        load(environ={"TASKQ_LEASE": "-1"})
+
+
 def test_a_lease_must_outlive_two_failed_renewals() -> None:
     """seed:W16, seed:E8, D12"""
     with pytest.raises(ConfigurationError, match="third of lease"):

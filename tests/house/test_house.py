@@ -42,6 +42,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "logging": ("logs.py",),
     "time": ("clock.py", "identifiers.py", "cli"),
     "random": ("assembly.py", "retry.py"),
+    "tomllib": ("settings",),
+    "configparser": ("migrations",),
     "pickle": (),
     "marshal": (),
     "shelve": (),
@@ -52,8 +54,8 @@ TYPES_ONLY: dict[str, tuple[str, ...]] = {"sqlalchemy": ("app.py", "transaction.
 """Modules that these files besides may name to a type checker: under ``if TYPE_CHECKING``."""
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "os.environ": ("settings.py",),
-    "os.getenv": ("settings.py",),
+    "os.environ": ("settings",),
+    "os.getenv": ("settings",),
     "datetime.now": ("clock.py",),
     "threading.Thread": ("bridge",),
     "eval": (),

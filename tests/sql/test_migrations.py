@@ -171,6 +171,30 @@ def test_alembic_upgrades_the_database_of_the_environment(
     assert (tmp_path / "there.db").exists()
 
 
+def test_alembic_upgrades_the_database_that_a_file_of_settings_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D35: Alembic and the workers agree on where activities are kept."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TASKQ_CONFIG", "taskq.toml")
+    (tmp_path / "taskq.toml").write_text('database_url = "sqlite:///named.db"\n', encoding="utf-8")
+
+    command.upgrade(ini(), "head")
+
+    assert (tmp_path / "named.db").exists()
+
+
+def test_alembic_says_in_one_line_that_a_file_of_settings_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TASKQ_CONFIG", "nowhere.toml")
+
+    with pytest.raises(Exception, match=r"there is no file .*nowhere\.toml") as caught:
+        command.upgrade(ini(), "head")
+
+    assert type(caught.value).__name__ == "CommandError"
+
+
 def test_alembic_says_in_one_line_that_a_url_is_wrong() -> None:
     config = ini()
     config.set_main_option("sqlalchemy.url", "sqlite://")

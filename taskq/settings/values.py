@@ -1,27 +1,35 @@
-"""Every setting: its name, unit, default and bound. The only module that reads the environment."""
+"""Every setting: its name, unit, default and bound."""
 
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec import Struct
 
 from taskq.errors import ConfigurationError
+from taskq.retry import RetryPolicy
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,99}\Z")
 DEFAULT_URL = "sqlite:///taskq.db"
 
 
+class SettingError(ConfigurationError):
+    """A value that a setting cannot have. ``names`` are the settings that it is about."""
+
+    def __init__(self, message: str, *names: str) -> None:
+        super().__init__(message)
+        self.names = names
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """One frozen object, one source of truth. Durations are seconds, as floats.
 
-    Each field is a keyword of TaskQ and, upper-cased behind ``TASKQ_``, an environment variable.
-    Raises ConfigurationError for a value out of bounds, naming the field.
+    Each field is a keyword of TaskQ, a key of a file and, upper-cased behind ``TASKQ_``, an
+    environment variable. Raises SettingError for a value out of bounds, naming the field.
     """
 
     database_url: str = DEFAULT_URL
@@ -50,6 +58,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The longest pause between two looks of an idle worker (seed:W3)."""
     max_retries: int | None = 3
     """Retries after the first run; None is unlimited (D1, D2)."""
+    retry_initial_delay: float = 1.0
+    """The wait before the first retry (D36)."""
+    retry_multiplier: float = 2.0
+    """By how much each wait is longer than the one before; at least 1."""
+    retry_max_delay: float = 3600.0
+    """The longest wait before a retry."""
+    retry_jitter: float = 0.1
+    """How far a wait is spread, as a part of it: 0 to 1."""
     max_crashes: int = 3
     """Lost workers after which an activity is dead-lettered (D13)."""
     timeout: float | None = 300.0
@@ -78,31 +94,37 @@ class Settings(Struct, frozen=True, kw_only=True):
             _typed(name, getattr(self, name))
         for name in _POSITIVE:
             _positive(name, getattr(self, name))
-        if self.schema is not None and not 0 < len(self.schema.encode()) <= 63:
-            raise ConfigurationError(f"schema must have 1 to 63 bytes, not {self.schema!r}")
-        if not NAME.match(self.queue):
-            raise ConfigurationError(bad_name("queue", self.queue))
-        if self.max_retries is not None and self.max_retries < 0:
-            raise ConfigurationError(
-                f"max_retries must be at least 0 (or None for unlimited), not {self.max_retries}"
+        for name, (least, most) in _RANGES.items():
+            _ranged(name, getattr(self, name), least, most)
+        if self.schema is not None and not _is_name_of_postgresql(self.schema):
+            raise SettingError(
+                f"schema must have 1 to 63 bytes, all printable, not {self.schema!r}", "schema"
             )
-        if self.shutdown_grace < 0:
-            raise ConfigurationError(
-                f"shutdown_grace must be at least 0 s, not {self.shutdown_grace}"
+        if not NAME.match(self.queue):
+            raise SettingError(bad_name("queue", self.queue), "queue")
+        if self.max_retries is not None and self.max_retries < 0:
+            raise SettingError(
+                f"max_retries must be at least 0 (or None for unlimited), not {self.max_retries}",
+                "max_retries",
             )
         if self.max_payload > 1_048_576:
-            raise ConfigurationError(
-                f"max_payload must be at most 1048576 bytes (1 MiB), not {self.max_payload}"
+            raise SettingError(
+                f"max_payload must be at most 1048576 bytes (1 MiB), not {self.max_payload}",
+                "max_payload",
             )
         if self.lock_timeout >= self.enqueue_timeout:
-            raise ConfigurationError(
+            raise SettingError(
                 f"lock_timeout ({self.lock_timeout} s) must be less than enqueue_timeout"
-                f" ({self.enqueue_timeout} s), so that a lock can be named as the reason"
+                f" ({self.enqueue_timeout} s), so that a lock can be named as the reason",
+                "lock_timeout",
+                "enqueue_timeout",
             )
         if self.renew_interval is not None and self.renew_interval > self.lease / 3:
-            raise ConfigurationError(
+            raise SettingError(
                 f"renew_interval ({self.renew_interval} s) must be at most a third of lease"
-                f" ({self.lease} s), so that a lease outlives two failed renewals"
+                f" ({self.lease} s), so that a lease outlives two failed renewals",
+                "renew_interval",
+                "lease",
             )
 
     def __repr__(self) -> str:
@@ -118,6 +140,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     def renewal(self) -> float:
         """Seconds between two renewals."""
         return self.renew_interval or min(10.0, self.lease / 3)
+
+    @property
+    def retry(self) -> RetryPolicy:
+        """How long to wait before a retry, unless a task or a call says otherwise."""
+        return RetryPolicy(
+            initial_delay=self.retry_initial_delay,
+            multiplier=self.retry_multiplier,
+            max_delay=self.retry_max_delay,
+            jitter=self.retry_jitter,
+        )
 
 
 def _without_password(url: str) -> str:
@@ -146,6 +178,14 @@ _POSITIVE = (
     "lock_timeout",
     "worker_enqueue_timeout",
 )
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "retry_initial_delay": (0, math.inf),
+    "retry_multiplier": (1, math.inf),
+    "retry_max_delay": (0, math.inf),
+    "retry_jitter": (0, 1),
+    "shutdown_grace": (0, math.inf),
+}
+"""The least and the most of those that may be 0, or have a bound of their own."""
 
 
 class SettingOverrides(TypedDict, total=False):
@@ -162,6 +202,10 @@ class SettingOverrides(TypedDict, total=False):
     poll_interval: float
     poll_max: float
     max_retries: int | None
+    retry_initial_delay: float
+    retry_multiplier: float
+    retry_max_delay: float
+    retry_jitter: float
     max_crashes: int
     timeout: float | None
     max_depth: int
@@ -175,33 +219,6 @@ class SettingOverrides(TypedDict, total=False):
     worker_enqueue_timeout: float
 
 
-def load(
-    overrides: Mapping[str, object] | None = None, *, environ: Mapping[str, str] | None = None
-) -> Settings:
-    """Settings from keywords, then ``TASKQ_*`` of the environment, then defaults.
-
-    Raises ConfigurationError for an unknown keyword, a text that is no number, or a bad value.
-    """
-    environ = os.environ if environ is None else environ
-    values: dict[str, object] = {}
-    for name in Settings.__struct_fields__:
-        text = environ.get(f"TASKQ_{name.upper()}")
-        if text:
-            values[name] = _parsed(name, text)
-    for name, value in (overrides or {}).items():
-        if name not in Settings.__struct_fields__:
-            raise ConfigurationError(
-                f"TaskQ has no setting {name!r}; there are: {', '.join(Settings.__struct_fields__)}"
-            )
-        values[name] = value
-    return Settings(**cast("Any", values))
-
-
-def variable(name: str) -> str | None:
-    """An environment variable that is no setting of an app, for example ``TASKQ_APP``."""
-    return os.environ.get(name)
-
-
 def bad_name(what: str, name: object) -> str:
     """The sentence for a queue or task name that does not fit the rule."""
     return (
@@ -210,36 +227,11 @@ def bad_name(what: str, name: object) -> str:
     )
 
 
-def _parsed(name: str, text: str) -> object:
-    """An environment text as the field's type; ``none`` stands for None where that is allowed."""
-    kind = _TYPES[name]
-    if "None" in kind and text.strip().lower() in ("none", ""):
-        return None
-    if kind.startswith("str"):
-        return text
-    if kind == "bool":
-        return _switch(name, text)
-    whole = kind.startswith("int")
-    try:
-        return int(text) if whole else float(text)
-    except ValueError:
-        what = "a whole number" if whole else "a number"
-        raise ConfigurationError(f"TASKQ_{name.upper()}={text!r} is not {what}") from None
-
-
-def _switch(name: str, text: str) -> bool:
-    match text.strip().lower():
-        case "on" | "true" | "yes" | "1":
-            return True
-        case "off" | "false" | "no" | "0":
-            return False
-        case _:
-            raise ConfigurationError(f"TASKQ_{name.upper()}={text!r} is neither on nor off")
-
-
-_TYPES: Mapping[str, str] = {
+TYPES: Mapping[str, str] = {
     name: str(annotation) for name, annotation in Settings.__annotations__.items()
 }
+"""Each setting's type, as it is written."""
+NAMES = Settings.__struct_fields__
 
 
 _ALLOWED: Mapping[str, tuple[type, ...]] = {
@@ -252,20 +244,36 @@ _ALLOWED: Mapping[str, tuple[type, ...]] = {
 
 def _typed(name: str, value: object) -> None:
     """Refuse a value of another type than the field's, before it is used as one."""
-    kind = _TYPES[name]
+    kind = TYPES[name]
     allowed = _ALLOWED[kind[:3]]
     if value is None and "None" in kind:
         return
     if isinstance(value, bool) is not (kind == "bool") or not isinstance(value, allowed):
         shown = f"a {type(value).__name__}" if name == "database_url" else repr(value)
-        raise ConfigurationError(f"{name} must be {kind}, not {shown}")
+        raise SettingError(f"{name} must be {kind}, not {shown}", name)
 
 
 def _positive(name: str, value: float | None) -> None:
-    if value is None:
-        return
-    if not math.isfinite(value) or value <= 0:
-        raise ConfigurationError(f"{name} must be a finite number above 0, not {value!r}")
+    if value is not None and not (_finite(value) and value > 0):
+        raise SettingError(f"{name} must be a finite number above 0, not {value!r}", name)
+
+
+def _ranged(name: str, value: float, least: float, most: float) -> None:
+    if not (_finite(value) and least <= value <= most):
+        allowed = f"{least} to {most}" if math.isfinite(most) else f"at least {least}, and finite"
+        raise SettingError(f"{name} must be {allowed}, not {value!r}", name)
+
+
+def _is_name_of_postgresql(text: str) -> bool:
+    return text.isprintable() and 0 < len(text.encode()) <= 63
+
+
+def _finite(value: float) -> bool:
+    """Whether it is a number that a float can hold."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def replaced(settings: Settings, **changes: object) -> Settings:
