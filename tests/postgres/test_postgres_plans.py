@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
+from taskq.backends.instants import FIRST
 from taskq.backends.sql import PostgresBackend, postgres_writer, reader
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
@@ -260,11 +261,11 @@ def test_looking_for_lost_leases_reads_what_runs(
 
 
 READS: dict[str, Callable[[Connection], object]] = {
-    "the newest": lambda connection: reader.listed(connection, Filter(), Page()),
+    "the newest": lambda connection: reader.listed(connection, FIRST, Filter(), Page()),
     "by status": lambda connection: reader.listed(
-        connection, Filter(statuses=(Status.COMPLETED,)), Page()
+        connection, FIRST, Filter(statuses=(Status.COMPLETED,)), Page()
     ),
-    "by queue": lambda connection: reader.listed(connection, Filter(queues=("q1",)), Page()),
+    "by queue": lambda connection: reader.listed(connection, FIRST, Filter(queues=("q1",)), Page()),
     "a tree, by its root": lambda connection: reader.tree(connection, ROOT.id, 1000),
     "a tree, by a leaf": lambda connection: reader.tree(connection, LEAVES[7].id, 1000),
     "the head of a tree": lambda connection: reader.tree(connection, ROOT.id, 10),
@@ -275,7 +276,7 @@ READS: dict[str, Callable[[Connection], object]] = {
         shared.descendants(), {"tops": [each.id for each in CHILDREN]}
     ).all(),
     "by correlation": lambda connection: reader.listed(
-        connection, Filter(correlation_id="c7"), Page()
+        connection, FIRST, Filter(correlation_id="c7"), Page()
     ),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -11,7 +12,9 @@ from sqlalchemy import Connection
 from taskq.backends.presence import ALIVE_WITHIN, serves
 from taskq.backends.sql import queries, rows, statements
 from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.conditions import is_exact
 from taskq.backends.timeline import entries
+from taskq.filtering.matching import matches
 from taskq.model import TERMINAL, Attempt, Ended, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -29,6 +32,8 @@ from taskq.tree import grown
 
 WAITING_CAP = 100_000
 """How far waiting activities of one queue and type are counted."""
+WALKED = 500
+"""How many are looked into at a time for what SQL cannot decide."""
 
 
 def outcomes(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Ended | None]:
@@ -96,11 +101,38 @@ def series(connection: Connection, since: datetime, until: datetime) -> list[Buc
     return [rows.bucket(row) for row in found if row.minute is not None]
 
 
-def listed(connection: Connection, filter: Filter, page: Page) -> ActivityPage:
+def listed(connection: Connection, now: datetime, filter: Filter, page: Page) -> ActivityPage:
     """See ``Inspector.list``."""
     queues = _queues(connection) if filter.statuses and not filter.queues else ()
+    doubtful = tuple(term for term in filter.where if not is_exact(term))
+    if not doubtful:
+        return _part(connection, now, filter, page, queues)
+    walked = _walk(connection, now, filter, page, queues)
+    matching = (info for info in walked if matches(info, doubtful, now))
+    found = tuple(islice(matching, page.limit + 1))
+    items = found[: page.limit]
+    return ActivityPage(items=items, next=items[-1].id if len(found) > len(items) else None)
+
+
+def _walk(
+    connection: Connection, now: datetime, filter: Filter, page: Page, queues: Sequence[str]
+) -> Iterator[ActivityInfo]:
+    """What the conditions let through, newest first, as far as somebody wants more."""
+    while True:
+        part = _part(connection, now, filter, page, queues)
+        yield from part.items
+        if part.next is None:
+            return
+        page = Page(limit=WALKED, before=part.next)
+
+
+def _part(
+    connection: Connection, now: datetime, filter: Filter, page: Page, queues: Sequence[str]
+) -> ActivityPage:
+    """A page of what the conditions let through."""
     limited = connection.dialect.name == "postgresql"
-    found = connection.scalars(queries.listed(filter, page, queues, limited=limited)).all()
+    query = queries.listed(filter, page, queues, now=now, limited=limited)
+    found = connection.scalars(query).all()
     ids = found[: page.limit]
     infos = get(connection, ids)
     items = tuple(infos[id] for id in ids if id in infos)
