@@ -45,8 +45,8 @@ def plain_digits(text: str) -> str | None:
         return None
     if "e" in text.lower():
         return text.lower()
-    digits = text.removeprefix("-")
-    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+    digits = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if digits == "-0" else digits
 
 
 def _at(value: object, path: Sequence[str]) -> Iterator[object]:

@@ -16,6 +16,7 @@ from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.connections import Connections
 from taskq.bridge import ResidentBridge
+from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Failed, Succeeded, decide
 from taskq.model import Attempt, Status
@@ -266,6 +267,12 @@ READS: dict[str, Callable[[Connection], object]] = {
         connection, FIRST, Filter(statuses=(Status.COMPLETED,)), Page()
     ),
     "by queue": lambda connection: reader.listed(connection, FIRST, Filter(queues=("q1",)), Page()),
+    "by status and terms": lambda connection: reader.listed(
+        connection,
+        FIRST,
+        narrowed(Filter(), parsed("status:completed -user:* -error:x -args.a:1 -corr:c7")),
+        Page(),
+    ),
     "a tree, by its root": lambda connection: reader.tree(connection, ROOT.id, 1000),
     "a tree, by a leaf": lambda connection: reader.tree(connection, LEAVES[7].id, 1000),
     "the head of a tree": lambda connection: reader.tree(connection, ROOT.id, 10),

@@ -26,7 +26,7 @@ def holding(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
 def _on_sqlite(element: _Holds, compiler: SQLCompiler, **options: object) -> str:
     """Its ``lower`` changes ASCII letters only."""
     column, text = element.clauses
-    return compiler.process(func.instr(func.lower(column), text) > 0, **options)
+    return compiler.process((func.instr(func.lower(column), text) > 0).self_group(), **options)
 
 
 @compiles(_Holds, "postgresql")

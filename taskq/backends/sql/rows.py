@@ -129,7 +129,7 @@ def attempts(found: Iterable[Record]) -> list[Attempt]:
 
 def info(row: Record) -> ActivityInfo | None:
     """A row of ``queries.INFO``; None for one without a readable id and state."""
-    *values, error_kind = row
+    *values, error_kind = map(_readable, row)
     fields: dict[str, Any] = dict(zip(ActivityInfo.__struct_fields__, values, strict=True))
     fields["status"] = status_of(fields["status"])
     if fields["id"] is None or fields["status"] is None:
@@ -139,6 +139,12 @@ def info(row: Record) -> ActivityInfo | None:
     fields["tags"] = _decoded(_tags, fields["tags"]) or {}
     fields["metadata"] = _decoded(_object, fields["metadata"]) or {}
     return ActivityInfo(**_shared(fields))
+
+
+def _readable(value: Any) -> Any:
+    """Bytes where text should be, which another program can only store against the tables' rules,
+    as text."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _shared(fields: dict[str, Any]) -> dict[str, Any]:

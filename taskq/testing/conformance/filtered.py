@@ -100,6 +100,12 @@ TEXTS: dict[str, str] = {
     "args.amount:17.5": "d",
     "args.amount:17.50": "d",
     "args.amount<17.6": "d",
+    "args.debt:-5": "g",
+    "args.debt:-5.0": "g",
+    "args.debt:5": "",
+    "args.debt<-4": "g",
+    "args.zero:0": "g",
+    "args.zero:-0.0": "g",
     "args.big:123456789012345678901234567890": "e",
     "args.tiny:1e-7": "e",
     "args.tiny<0.1": "e",
@@ -131,7 +137,7 @@ PAYLOADS = {
     "d": '{"amount":17.50,"items":["one","two"]}',
     "e": '{"a.b":1,"big":123456789012345678901234567890,"none":null,"paid":true,"tiny":1e-7}',
     "f": '{"at":"2026-01-31","text":"a \\"b\\"/é\\\\"}',
-    "g": "",
+    "g": '{"debt":-5,"zero":-0.0}',
 }
 
 ODD = {
