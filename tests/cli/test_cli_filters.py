@@ -119,7 +119,7 @@ def test_retry_counts_and_does_nothing_until_it_is_told_yes(cli, shelf) -> None:
 
 
 def test_retry_sends_all_that_match_round_again_and_says_why(cli, shelf) -> None:
-    """seed:R17"""
+    """seed:R18"""
     [ada, _] = fail(shelf, "Ada", "Grace")
 
     result = cli("retry", "args.name:Ada", "--yes", "--reason", "it was the network")
