@@ -6,8 +6,10 @@ from uuid import UUID
 
 import pytest
 
+from taskq.backends.sql.rows import Inside
 from taskq.errors import FilterError
 from taskq.filtering.fields import FIELDS
+from taskq.filtering.matching import matches_inside
 from taskq.filtering.reading import narrowed, parsed
 from taskq.filtering.terms import (
     AgeIs,
@@ -171,3 +173,11 @@ def test_a_field_that_is_taken_is_narrowed_and_not_replaced() -> None:
     assert narrowed(taken, terms) == Filter(
         statuses=taken.statuses, user_id="a", tags={"b": "c"}, where=terms
     )
+
+
+def test_a_term_that_looks_into_nothing_is_not_asked_to() -> None:
+    """A store that took it for one would list what does not match."""
+    with pytest.raises(TypeError, match="StatusIn does not look into JSON"):
+        matches_inside(
+            Inside(type="t", payload="{}", error=None, tags={}), parsed("-status:failed")
+        )

@@ -146,6 +146,11 @@ SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
+-- inside
+SELECT taskq_activities.id, taskq_activities.type, taskq_activities.payload, taskq_activities.error, taskq_activities.error_kind, taskq_activities.tags
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
 -- outcomes
 SELECT taskq_activities.id, taskq_activities.status, taskq_activities.result, taskq_activities.error, taskq_activities.error_kind
 FROM taskq_activities

@@ -190,3 +190,26 @@ def test_an_odd_row_fails_no_filter(
     for text in ("args.a:1", "work", "-error:x", "user:u", "tag.t:v*", "-tag.t:x", "type:w*", "-x"):
         page = bridge.call_sync(backend.list, narrowed(Filter(), parsed(text)), Page())
         assert good.id in [item.id for item in page.items], text
+
+
+@pytest.mark.parametrize("text", ["", "type:work", "args.a:1"])
+@pytest.mark.parametrize("limit", [1, 2])
+def test_an_id_that_is_none_hides_nobody_from_a_list(
+    backend: SQLiteBackend,
+    bridge: ResidentBridge,
+    foreign: sqlite3.Connection,
+    text: str,
+    limit: int,
+) -> None:
+    """fault:H7"""
+    calls = [call(payload='{"a":1}') for _ in range(3)]
+    bridge.call_sync(backend.submit, calls)
+    foreign.execute("PRAGMA ignore_check_constraints = ON")
+    for odd, each in ((b"\xff", calls[2]), (b"\x00", calls[0])):
+        foreign.execute("UPDATE taskq_activities SET id = ? WHERE id = ?", (odd, each.id.bytes))
+
+    filter = narrowed(Filter(), parsed(text))
+    page = bridge.call_sync(backend.list, filter, Page(limit=limit))
+
+    assert [item.id for item in page.items] == [calls[1].id]
+    assert page.next is None

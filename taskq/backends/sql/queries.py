@@ -61,6 +61,19 @@ def get() -> Executable:
 
 
 @cache
+def inside() -> Executable:
+    """What ``matching.matches_inside`` needs of ``ids``; see ``rows.Inside``."""
+    return select(
+        _activity.id,
+        _activity.type,
+        _activity.payload,
+        _activity.error,
+        _activity.error_kind,
+        _activity.tags,
+    ).where(_activity.id.in_(bindparam("ids", expanding=True)))
+
+
+@cache
 def outcomes() -> Executable:
     """The states of ``ids``, and how those that ended did."""
     return select(

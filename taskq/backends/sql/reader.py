@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from uuid import UUID
@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 
 from taskq.backends.presence import ALIVE_WITHIN, serves
 from taskq.backends.sql import queries, rows, statements
-from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.chunks import CHUNK, chunked
 from taskq.backends.sql.conditions import is_exact
 from taskq.backends.timeline import entries
-from taskq.filtering.matching import matches
+from taskq.filtering.matching import matches_inside
+from taskq.filtering.terms import Term
 from taskq.model import TERMINAL, Attempt, Ended, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -32,7 +33,7 @@ from taskq.tree import grown
 
 WAITING_CAP = 100_000
 """How far waiting activities of one queue and type are counted."""
-WALKED = 500
+WALKED = CHUNK - 1
 """How many are looked into at a time for what SQL cannot decide."""
 
 
@@ -103,40 +104,43 @@ def series(connection: Connection, since: datetime, until: datetime) -> list[Buc
 
 def listed(connection: Connection, now: datetime, filter: Filter, page: Page) -> ActivityPage:
     """See ``Inspector.list``."""
-    queues = _queues(connection) if filter.statuses and not filter.queues else ()
     doubtful = tuple(term for term in filter.where if not is_exact(term))
-    if not doubtful:
-        return _part(connection, now, filter, page, queues)
-    walked = _walk(connection, now, filter, page, queues)
-    matching = (info for info in walked if matches(info, doubtful, now))
-    found = tuple(islice(matching, page.limit + 1))
-    items = found[: page.limit]
-    return ActivityPage(items=items, next=items[-1].id if len(found) > len(items) else None)
-
-
-def _walk(
-    connection: Connection, now: datetime, filter: Filter, page: Page, queues: Sequence[str]
-) -> Iterator[ActivityInfo]:
-    """What the conditions let through, newest first, as far as somebody wants more."""
-    while True:
-        part = _part(connection, now, filter, page, queues)
-        yield from part.items
-        if part.next is None:
-            return
-        page = Page(limit=WALKED, before=part.next)
-
-
-def _part(
-    connection: Connection, now: datetime, filter: Filter, page: Page, queues: Sequence[str]
-) -> ActivityPage:
-    """A page of what the conditions let through."""
-    limited = connection.dialect.name == "postgresql"
-    query = queries.listed(filter, page, queues, now=now, limited=limited)
-    found = connection.scalars(query).all()
+    walked = _walk(connection, now, filter, page)
+    found = list(islice(_looked_into(connection, walked, doubtful), page.limit + 1))
     ids = found[: page.limit]
     infos = get(connection, ids)
     items = tuple(infos[id] for id in ids if id in infos)
     return ActivityPage(items=items, next=ids[-1] if len(found) > len(ids) else None)
+
+
+def _walk(
+    connection: Connection, now: datetime, filter: Filter, page: Page
+) -> Iterator[Sequence[UUID]]:
+    """The ids that the filter's conditions let through, newest first, one more than a page holds;
+    then those that follow, as far as somebody wants more."""
+    queues = _queues(connection) if filter.statuses and not filter.queues else ()
+    limited = connection.dialect.name == "postgresql"
+    while True:
+        query = queries.listed(filter, page, queues, now=now, limited=limited)
+        found = connection.scalars(query).all()
+        readable = [id for id in found if id is not None]
+        yield readable
+        if len(found) <= page.limit or not readable:
+            return
+        page = Page(limit=WALKED, before=readable[-1])
+
+
+def _looked_into(
+    connection: Connection, walked: Iterable[Sequence[UUID]], terms: Sequence[Term]
+) -> Iterator[UUID]:
+    """Those of which the terms hold, too."""
+    for ids in walked:
+        if not terms:
+            yield from ids
+            continue
+        found = chunked(connection, queries.inside(), "ids", ids)
+        matching = {row.id for row in found if matches_inside(rows.inside(row), terms)}
+        yield from (id for id in ids if id in matching)
 
 
 def stats(connection: Connection, now: datetime, queues: Collection[str], cap: int) -> Stats:
