@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -172,6 +174,28 @@ def test_what_was_done_before_a_failure_is_told(shelf, capsys, monkeypatch) -> N
         bulk.each_chunk(ids, "retry", change, str)
 
     assert capsys.readouterr().out == "1  failed\n"
+
+
+class Terminal(io.StringIO):
+    """What a person reads."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("chunk", "shown"), [(1, True), (2, False)])
+def test_what_takes_several_chunks_shows_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, chunk: int, shown: bool
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(bulk, "CHUNK", chunk)
+    ids = [new_id(), new_id()]
+
+    bulk.each_chunk(ids, "retry", lambda part: dict.fromkeys(part, Status.FAILED), str)
+
+    assert ("100%" in terminal.getvalue()) is shown
 
 
 def test_cancel_ends_all_that_match_and_have_not_ended(cli, shelf) -> None:
