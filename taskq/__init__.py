@@ -17,6 +17,7 @@ from taskq.errors import (
     ConfigurationError,
     DepthExceeded,
     EnqueueTimeout,
+    FilterError,
     IdempotencyConflict,
     InvalidState,
     NonRetryError,
@@ -84,6 +85,7 @@ __all__ = (
     # errors
     "TaskQError",
     "ConfigurationError",
+    "FilterError",
     "SerializationError",
     "BackendError",
     "BackendUnavailable",

@@ -2,6 +2,7 @@
 
     TaskQError
     ├── ConfigurationError          something was set up wrongly; nothing was started
+    ├── FilterError                 a filter's text means nothing (a ValueError)
     ├── SerializationError          a value cannot be stored and read back exactly (a ValueError)
     ├── BackendError
     │   ├── BackendUnavailable      the store cannot be reached or is busy; trying again may help
@@ -43,6 +44,15 @@ class TaskQError(Exception):
 
 class ConfigurationError(TaskQError):
     """A definition or a setting is wrong. Raised before anything starts; the message says where."""
+
+
+class FilterError(TaskQError, ValueError):
+    """The text of a filter means nothing. ``text`` is all of it, ``column`` where, from 0."""
+
+    def __init__(self, message: str, *, text: str, column: int) -> None:
+        super().__init__(message)
+        self.text = text
+        self.column = column
 
 
 class SerializationError(TaskQError, ValueError):

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
+from taskq.filtering.terms import Term
 from taskq.model import ErrorInfo, Priority, Status
 from taskq.progress import Progress
 
@@ -166,7 +167,8 @@ class UnservedType(Struct, frozen=True, kw_only=True):
 class Filter(Struct, frozen=True, kw_only=True):
     """Which activities to list. Empty fields do not restrict; several fields must all hold.
 
-    ``types`` entries ending in ``*`` match by prefix.
+    ``types`` entries ending in ``*`` match by prefix. ``where`` has what else must hold, see
+    ``filtering.terms``; ``filtering.matching.matches`` says what each term means.
     """
 
     statuses: tuple[Status, ...] = ()
@@ -180,6 +182,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     user_id: str | None = None
     source: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    where: tuple[Term, ...] = ()
 
 
 class Page(Struct, frozen=True, kw_only=True):

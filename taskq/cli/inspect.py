@@ -15,6 +15,7 @@ from taskq.backends.timeline import ended_unstarted
 from taskq.cli.activity import activity_fields, attempts, outcome, progress_text
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone
+from taskq.cli.filters import FilterCommand, terms
 from taskq.cli.names import names
 from taskq.cli.names import statuses as to_statuses
 from taskq.cli.output import emit, emit_json, emit_pairs, emit_table, say
@@ -27,6 +28,7 @@ from taskq.cli.text import (
     shortened,
 )
 from taskq.cli.tree import emit_tree, tree_fields
+from taskq.filtering.reading import narrowed
 from taskq.lifecycle import Note
 from taskq.model import Priority, Status
 from taskq.snapshot import (
@@ -62,7 +64,8 @@ def status_command(
     _emit_stats(location, stats, unserved)
 
 
-@click.command("list", cls=Command)
+@click.command("list", cls=FilterCommand)
+@click.argument("words", nargs=-1, metavar="[FILTER]...")
 @target_options
 @click.option(
     "-s",
@@ -83,6 +86,7 @@ def status_command(
 @click.option("--before", type=click.UUID, help="Only older ones than this id: the next page.")
 @_JSON
 def list_command(
+    words: tuple[str, ...],
     database: str | None,
     app: str | None,
     statuses: tuple[str, ...],
@@ -95,6 +99,9 @@ def list_command(
 ) -> None:
     """List activities, newest first.
 
+    FILTER is, for example: status:failed type:send_* age>1h -user:42 "timed out". All of it must
+    match, and the options too. docs/filters.md has the fields; one that is unknown is told them.
+
     With --json: {"items": [...], "next": ID or null}. An item has the fields that "taskq show" has
     under --json, without the timeline: id, type, queue, status, payload, result, error and so on;
     times are ISO 8601 in UTC, durations seconds. "next" is what --before takes for the next page.
@@ -104,9 +111,11 @@ def list_command(
         queues=tuple(names("--queue", queues)),
         types=tuple(names("--type", types)),
     )
+    asked = terms(words)
     with opened(database, app) as found:
         if parent is not None:
             wanted = msgspec.structs.replace(wanted, parent_id=identified(found, parent))
+        wanted = narrowed(wanted, asked)
         page = found.client.call_sync(
             found.client.store.list, wanted, Page(limit=limit, before=before)
         )

@@ -16,13 +16,17 @@ import click
 
 from taskq.app import TaskQ
 from taskq.backends import Cancellation
+from taskq.cli import bulk
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone, Refused
+from taskq.cli.filters import FilterCommand, terms
 from taskq.cli.loading import chosen, load_app
 from taskq.cli.output import emit, say
-from taskq.cli.target import identified, opened, target_options
+from taskq.cli.target import identified, is_id, opened, target_options
 from taskq.cli.text import ascii_json, printable
 from taskq.errors import ResultTimeout, SerializationError
+from taskq.filtering.reading import narrowed
+from taskq.filtering.terms import StatusIn, Term
 from taskq.lifecycle import RETRYABLE_BY_OPERATOR
 from taskq.logs import configure
 from taskq.model import OnDuplicate, Priority, Status
@@ -152,40 +156,103 @@ def arguments(words: Sequence[str], *, named: bool) -> tuple[str | None, str, st
     return None, rest[0], payload
 
 
-@click.command("retry", cls=Command)
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+_YES = click.option("--yes", is_flag=True, help="With a filter: do not ask.")
+
+
+@click.command("retry", cls=FilterCommand)
+@click.argument("words", nargs=-1, required=True, metavar="ID...|FILTER...")
 @target_options
 @click.option("--reason", default="", help="Why; kept with each activity.")
-def retry_command(ids: tuple[str, ...], database: str | None, app: str | None, reason: str) -> None:
-    """Send ended activities round again, with fresh budgets."""
+@_YES
+def retry_command(
+    words: tuple[str, ...], database: str | None, app: str | None, reason: str, yes: bool
+) -> None:
+    """Send ended activities round again, with fresh budgets.
+
+    Those with these ids, or all that a filter finds which have ended other than completed, oldest
+    first: for example "taskq retry status:dead_letter type:send_*", which says how many there are
+    and asks.
+    """
+    asked = None if any(map(is_id, words)) else _terms(words)
     with opened(database, app) as found:
-        wanted = [identified(found, id) for id in ids]
-        before = found.client.call_sync(_retry, found, wanted, reason)
-    _answer(wanted, before, _retried)
+        if asked is not None:
+            wanted = narrowed(Filter(), [*asked, StatusIn(tuple(sorted(RETRYABLE_BY_OPERATOR)))])
+            _all(found, wanted, "retry", _retry_with(found, reason), _retried, yes=yes)
+            return
+        ids = [identified(found, id) for id in words]
+        before = _retry_with(found, reason)(ids)
+    _answer(ids, before, _retried)
 
 
-@click.command("cancel", cls=Command)
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.command("cancel", cls=FilterCommand)
+@click.argument("words", nargs=-1, required=True, metavar="ID...|FILTER...")
 @target_options
 @click.option("--tree", is_flag=True, help="And all that they have made, and what those made.")
-def cancel_command(ids: tuple[str, ...], database: str | None, app: str | None, tree: bool) -> None:
+@_YES
+def cancel_command(
+    words: tuple[str, ...], database: str | None, app: str | None, tree: bool, yes: bool
+) -> None:
     """Cancel activities: at once what waits, by request what runs.
 
-    What they have made goes on without --tree; how much of it is said. Exit code 0 when each ID is
-    cancelled, was so already, or is asked to stop; 1 when one has ended otherwise (with --tree:
-    and nothing below it was alive) or does not exist, the others being cancelled all the same; 2
-    for what can be no ID, nothing being cancelled then.
+    Those with these ids, or all that a filter finds which have not ended (with --tree also those
+    that have, for what is below them): for example "taskq cancel queue:mail age>1h", which says how
+    many there are and asks. What they have made goes on without --tree; for ids it is said how much
+    of it. Exit code 0 when each is cancelled, was so already, or is asked to stop; 1 when one has
+    ended otherwise (with --tree: and nothing below it was alive) or does not exist, the others
+    being cancelled all the same; 2 for what can be no ID, nothing being cancelled then.
     """
+    asked = None if any(map(is_id, words)) else _terms(words)
     with opened(database, app) as found:
-        wanted = [identified(found, id) for id in ids]
-        met = found.client.call_sync(partial(found.client.store.cancel, tree=tree), wanted)
+        cancel = _cancel_with(found, tree)
+        if asked is not None:
+            live = () if tree else (StatusIn(_ALIVE),)
+            wanted = narrowed(Filter(), [*asked, *live])
+            _all(found, wanted, "cancel", cancel, partial(_cancelled, going_on=0), yes=yes)
+            return
+        ids = [identified(found, id) for id in words]
+        met = cancel(ids)
         going_on = {} if tree else {id: _children_going_on(found, id) for id in met}
     texts = {id: _cancelled(each, going_on.get(id, 0)) for id, each in met.items()}
-    _answer(wanted, texts, lambda text: text)
+    _answer(ids, texts, lambda text: text)
 
 
-async def _retry(found: TaskQ, ids: Sequence[UUID], reason: str) -> Mapping[UUID, Status]:
-    return await found.client.store.retry(ids, actor=_actor(), reason=reason)
+def _terms(words: Sequence[str]) -> Sequence[Term]:
+    """What a filter asks for. Refused where it asks for nothing."""
+    asked = terms(words)
+    if not asked:
+        raise Refused("this filter asks for nothing; type:* means every activity")
+    return asked
+
+
+def _all(
+    found: TaskQ,
+    wanted: Filter,
+    verb: str,
+    change: Callable[[Sequence[UUID]], Mapping[UUID, T]],
+    judged: Callable[[T], tuple[bool, str]],
+    *,
+    yes: bool,
+) -> None:
+    """Change all that match, once somebody has agreed. What has ended meanwhile is left as it is,
+    and is no failure: it matches no more."""
+    those = bulk.chosen(found, wanted)
+    if not those.ids:
+        say("no activity matches")
+        return
+    bulk.confirm(those, verb, yes=yes)
+    bulk.each_chunk(those.ids, verb, change, lambda answer: judged(answer)[1])
+
+
+def _retry_with(found: TaskQ, reason: str) -> Callable[[Sequence[UUID]], Mapping[UUID, Status]]:
+    retry = partial(found.client.store.retry, actor=_actor(), reason=reason)
+    return lambda ids: found.client.call_sync(retry, ids)
+
+
+def _cancel_with(
+    found: TaskQ, tree: bool
+) -> Callable[[Sequence[UUID]], Mapping[UUID, Cancellation]]:
+    cancel = partial(found.client.store.cancel, tree=tree)
+    return lambda ids: found.client.call_sync(cancel, ids)
 
 
 def _actor() -> str:

@@ -72,8 +72,8 @@ def identified(app: TaskQ, text: str) -> UUID:
     The first 8 digits are those of about a minute, so it may take more to name one. Refused for a
     text that cannot be one, NotDone when none or several begin so.
     """
-    digits = text.strip().lower().replace("-", "")
-    if not _SHORTEST <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
+    digits = _digits(text)
+    if not is_id(text):
         raise Refused(f"{text!r} is no activity id, nor the first {_SHORTEST} digits of one")
     if len(digits) == 32:
         return UUID(digits)
@@ -88,6 +88,16 @@ def identified(app: TaskQ, text: str) -> UUID:
             f"several activities' ids begin with {text}, give more digits: {_named(matching)}"
         )
     return matching[0].id
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is a whole id, or the first digits of one."""
+    digits = _digits(text)
+    return _SHORTEST <= len(digits) <= 32 and not set(digits) - set("0123456789abcdef")
+
+
+def _digits(text: str) -> str:
+    return text.strip().lower().replace("-", "")
 
 
 def _named(items: Sequence[ActivityInfo]) -> str:

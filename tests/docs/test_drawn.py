@@ -14,7 +14,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def drawn_pages() -> list[str]:
-    plain = ("benchmarks.md", "decisions.md", "from-celery.md", "migrations.md", "testing.md")
+    plain = (
+        "benchmarks.md",
+        "decisions.md",
+        "filters.md",
+        "from-celery.md",
+        "migrations.md",
+        "testing.md",
+    )
     return [page.name for page in sorted(DOCS.glob("*.md")) if page.name not in plain]
 
 

@@ -23,6 +23,7 @@ CORE = {
     "idempotency",
     "tree",
     "progress",
+    "filtering",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

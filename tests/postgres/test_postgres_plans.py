@@ -10,11 +10,13 @@ import pytest
 from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
+from taskq.backends.instants import FIRST
 from taskq.backends.sql import PostgresBackend, postgres_writer, reader
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.connections import Connections
 from taskq.bridge import ResidentBridge
+from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Failed, Succeeded, decide
 from taskq.model import Attempt, Status
@@ -280,11 +282,17 @@ def test_looking_for_lost_leases_reads_what_runs(
 
 
 READS: dict[str, Callable[[Connection], object]] = {
-    "the newest": lambda connection: reader.listed(connection, Filter(), Page()),
+    "the newest": lambda connection: reader.listed(connection, FIRST, Filter(), Page()),
     "by status": lambda connection: reader.listed(
-        connection, Filter(statuses=(Status.COMPLETED,)), Page()
+        connection, FIRST, Filter(statuses=(Status.COMPLETED,)), Page()
     ),
-    "by queue": lambda connection: reader.listed(connection, Filter(queues=("q1",)), Page()),
+    "by queue": lambda connection: reader.listed(connection, FIRST, Filter(queues=("q1",)), Page()),
+    "by status and terms": lambda connection: reader.listed(
+        connection,
+        FIRST,
+        narrowed(Filter(), parsed("status:completed -user:* -error:x -args.a:1 -corr:c7")),
+        Page(),
+    ),
     "a tree, by its root": lambda connection: reader.tree(connection, ROOT.id, 1000),
     "a tree, by a leaf": lambda connection: reader.tree(connection, LEAVES[7].id, 1000),
     "the head of a tree": lambda connection: reader.tree(connection, ROOT.id, 10),
@@ -295,7 +303,7 @@ READS: dict[str, Callable[[Connection], object]] = {
         shared.descendants(), {"tops": [each.id for each in CHILDREN]}
     ).all(),
     "by correlation": lambda connection: reader.listed(
-        connection, Filter(correlation_id="c7"), Page()
+        connection, FIRST, Filter(correlation_id="c7"), Page()
     ),
 }
 

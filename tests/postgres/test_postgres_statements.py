@@ -29,6 +29,7 @@ from taskq.backends.sql.postgres_parts import constant
 from taskq.backends.sql.prepared import prepared
 from taskq.backends.sql.statements import ClaimShape
 from taskq.bridge import ResidentBridge
+from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Failed, decide
 from taskq.snapshot import Filter, Page
@@ -48,6 +49,7 @@ SHAPES = {
     "one type": ClaimShape(queues=0, types=1),
     "two queues, and two types of others": ClaimShape(queues=2, types=2),
 }
+TERMS = "-status:failed -tag.a:b tag.a:c* -user:a* age>1h id:01985e3c error:x args.a.b:7 text"
 
 
 def all_statements() -> Iterator[tuple[str, Executable]]:
@@ -77,6 +79,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim_overdue (lawful)", postgres_statements.claim_overdue(lawful=True)
     yield "claim (lawful)", postgres_statements.claim(SHAPES["one queue"], lawful=True)
     yield "listed by tag", queries.listed(Filter(tags={"a": "b"}), Page(), [])
+    yield "listed by terms", queries.listed(narrowed(Filter(), parsed(TERMS)), Page(), [])
 
 
 def test_every_statement_is_as_it_was_reviewed() -> None:

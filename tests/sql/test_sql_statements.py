@@ -14,6 +14,7 @@ from sqlalchemy.sql import ClauseElement
 
 from taskq.backends.sql import beats, children, linking, queries, statements
 from taskq.backends.sql.statements import ClaimShape
+from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.model import Priority, Status
 from taskq.snapshot import Filter, Page
@@ -40,6 +41,14 @@ FILTERS = {
         types=("mail.*", "work"),
         priorities=(Priority.HIGH,),
         tags={"a": "b"},
+    ),
+    "by every term": narrowed(
+        Filter(),
+        parsed(
+            "-status:failed priority>critical type:a,b* -user:* corr:a,b* id:01985e3c"
+            " -root:01985e3c tag.a:b,c* age>1h -age<=2h error:*,x args.a.0.b:7,d* -args.a:1"
+            " args.n>1 text"
+        ),
     ),
 }
 

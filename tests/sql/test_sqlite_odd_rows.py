@@ -12,9 +12,11 @@ from taskq.backends.sql import SQLiteBackend
 from taskq.backends.sql.tables import BIG_INTEGER
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendUnavailable
+from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Crashed, Failed, Verdict, decide
 from taskq.model import COUNTED_TO, Attempt, Lease, Status
+from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.samples import MINUTE, beat, bucket, call, error, worker
 
 Claim = Callable[[], list[Attempt]]
@@ -158,3 +160,56 @@ def test_instants_outside_the_years_are_refused_in_every_table(
 
     with pytest.raises(sqlite3.IntegrityError):
         foreign.execute(f"UPDATE {change}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "payload = x'ff00'",
+        "payload = 7",
+        "error = x'ff'",
+        "error = '{'",
+        "error = '{\"type\":1}'",
+        "tags = x'00'",
+        "tags = '[1]'",
+        "type = x'ff'",
+        "created_at = 'x'",
+        "user_id = x'ff'",
+        "priority = 'x'",
+    ],
+)
+def test_an_odd_row_fails_no_filter(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, change: str
+) -> None:
+    """fault:H7"""
+    odd, good = call(payload='{"a":1}'), call(payload='{"a":1}', user_id="u", tags='{"t":"v"}')
+    bridge.call_sync(backend.submit, [odd, good])
+    foreign.execute("PRAGMA ignore_check_constraints = ON")
+    foreign.execute(f"UPDATE taskq_activities SET {change} WHERE id = ?", (odd.id.bytes,))
+
+    for text in ("args.a:1", "work", "-error:x", "user:u", "tag.t:v*", "-tag.t:x", "type:w*", "-x"):
+        page = bridge.call_sync(backend.list, narrowed(Filter(), parsed(text)), Page())
+        assert good.id in [item.id for item in page.items], text
+
+
+@pytest.mark.parametrize("text", ["", "type:work", "args.a:1"])
+@pytest.mark.parametrize("limit", [1, 2])
+def test_an_id_that_is_none_hides_nobody_from_a_list(
+    backend: SQLiteBackend,
+    bridge: ResidentBridge,
+    foreign: sqlite3.Connection,
+    text: str,
+    limit: int,
+) -> None:
+    """fault:H7"""
+    calls = [call(payload='{"a":1}') for _ in range(3)]
+    bridge.call_sync(backend.submit, calls)
+    foreign.execute("PRAGMA ignore_check_constraints = ON")
+    for odd, each in ((b"\xff", calls[2]), (b"\x00", calls[0])):
+        foreign.execute("UPDATE taskq_activities SET id = ? WHERE id = ?", (odd, each.id.bytes))
+
+    filter = narrowed(Filter(), parsed(text))
+    page = bridge.call_sync(backend.list, filter, Page(limit=limit))
+
+    assert [item.id for item in page.items] == [calls[1].id]
+    assert page.next is None

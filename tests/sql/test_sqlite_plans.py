@@ -15,6 +15,7 @@ from taskq.backends import ClaimRequest
 from taskq.backends.sql import queries, reader, statements, writer
 from taskq.backends.sql.connect import make_engine, transaction
 from taskq.backends.sql.schema import set_up
+from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Succeeded, decide
 from taskq.model import Status
@@ -329,6 +330,15 @@ def test_counts_and_waiting_types_come_from_indexes(connection: Connection) -> N
             Filter(parent_id=WORKER, statuses=(Status.FAILED,), queues=("q1",)),
             {"children (parent_id=? AND id<?)"},
         ),
+        (
+            narrowed(Filter(), parsed("status:failed -user:* error:x tag.a:b* age>1h -queue:q1 x")),
+            {"listed (queue=? AND status=? AND id<?)"},
+        ),
+        (
+            narrowed(Filter(), parsed("type:a* -corr:b -user:b args.a:1 priority>low")),
+            {"sqlite_autoindex_1 (id<?)"},
+        ),
+        (narrowed(Filter(), parsed("id:01985e3c")), {"sqlite_autoindex_1 (id>? AND id<?)"}),
         (
             Filter(root_id=WORKER, queues=("q1",)),
             {"sqlite_autoindex_1 (id=?)", "tree (root_id=? AND id<?)"},

@@ -14,6 +14,7 @@ from taskq.backends.memory.tables import Tables
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.timeline import entries
 from taskq.clock import Clock
+from taskq.filtering.matching import matches
 from taskq.model import Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -115,10 +116,11 @@ class MemoryReader:
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         """See ``Inspector.list``."""
         with self._lock:
+            now = self._clock.now()
             matching = (
                 row
                 for row in self._rows()
-                if (page.before is None or row.id < page.before) and _matches(row, filter)
+                if (page.before is None or row.id < page.before) and _matches(row, filter, now)
             )
             rows = heapq.nlargest(page.limit + 1, matching, key=lambda row: row.id)
             items = tuple(row.info() for row in rows[: page.limit])
@@ -134,7 +136,7 @@ def _live(tables: Tables, now: datetime, alive_within: float) -> list[WorkerInfo
     return sorted(live, key=lambda worker: (worker.started_at, worker.id), reverse=True)
 
 
-def _matches(row: Row, filter: Filter) -> bool:
+def _matches(row: Row, filter: Filter, now: datetime) -> bool:
     call = row.activity
     return (
         (not filter.statuses or row.status in filter.statuses)
@@ -148,6 +150,7 @@ def _matches(row: Row, filter: Filter) -> bool:
         and filter.user_id in (None, call.user_id)
         and filter.source in (None, call.source)
         and (not filter.tags or filter.tags.items() <= row.tags.items())
+        and (not filter.where or matches(row.info(), filter.where, now))
     )
 
 

@@ -123,4 +123,6 @@ class CommonStore(ABC):
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         """See ``Inspector.list``."""
-        return await self._read(lambda connection, _: reader.listed(connection, filter, page))
+        return await self._read(
+            lambda connection, now: reader.listed(connection, now, filter, page)
+        )

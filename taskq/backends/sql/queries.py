@@ -7,6 +7,7 @@ serve are written so that the database is not led to another one (``unindexed``)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -26,6 +27,8 @@ from sqlalchemy import (
     union_all,
 )
 
+from taskq.backends.instants import FIRST
+from taskq.backends.sql.conditions import condition
 from taskq.backends.sql.statements import MERGED, unindexed
 from taskq.backends.sql.tables import activities, events, rollup, spelled, workers
 from taskq.backends.sql.tagged import has_tag
@@ -55,6 +58,19 @@ INFO = (
 def get() -> Executable:
     """Snapshots of ``ids``."""
     return select(*INFO).where(_activity.id.in_(bindparam("ids", expanding=True)))
+
+
+@cache
+def inside() -> Executable:
+    """What ``matching.matches_inside`` needs of ``ids``; see ``rows.Inside``."""
+    return select(
+        _activity.id,
+        _activity.type,
+        _activity.payload,
+        _activity.error,
+        _activity.error_kind,
+        _activity.tags,
+    ).where(_activity.id.in_(bindparam("ids", expanding=True)))
 
 
 @cache
@@ -211,16 +227,23 @@ def _capped(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
 
 
 def listed(
-    filter: Filter, page: Page, queues: Sequence[str], *, limited: bool = False
+    filter: Filter,
+    page: Page,
+    queues: Sequence[str],
+    *,
+    now: datetime = FIRST,
+    limited: bool = False,
 ) -> Executable:
     """The ids of one page, newest first, and one more where another page follows.
 
-    ``queues`` are those that have activities, for a filter that names none. ``limited``: each of
-    the ranges that are merged is ordered and limited by itself, without which PostgreSQL would read
-    them to their ends.
+    ``queues`` are those that have activities, for a filter that names none. ``now`` is what ages
+    count from. ``limited``: each of the ranges that are merged is ordered and limited by itself,
+    without which PostgreSQL would read them to their ends. Of terms that are not exact, see
+    ``conditions``, there are more than match.
     """
     starts, served = _starts(filter, queues)
-    others = [condition for name, condition in _conditions(filter) if name not in served]
+    others = [asked for name, asked in _conditions(filter) if name not in served]
+    others += [condition(term, now) for term in filter.where]
     if page.before is not None:
         others.append(_activity.id < page.before)
     terms = [select(_activity.id).where(*start, *others) for start in starts]

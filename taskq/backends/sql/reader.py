@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import queries, rows, statements
-from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.chunks import CHUNK, chunked
+from taskq.backends.sql.conditions import is_exact
 from taskq.backends.timeline import entries
+from taskq.filtering.matching import matches_inside
+from taskq.filtering.terms import Term
 from taskq.model import TERMINAL, Attempt, Ended, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -29,6 +33,8 @@ from taskq.tree import grown
 
 WAITING_CAP = 100_000
 """How far waiting activities of one queue and type are counted."""
+WALKED = CHUNK - 1
+"""How many are looked into at a time for what SQL cannot decide."""
 
 
 def outcomes(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Ended | None]:
@@ -96,15 +102,45 @@ def series(connection: Connection, since: datetime, until: datetime) -> list[Buc
     return [rows.bucket(row) for row in found if row.minute is not None]
 
 
-def listed(connection: Connection, filter: Filter, page: Page) -> ActivityPage:
+def listed(connection: Connection, now: datetime, filter: Filter, page: Page) -> ActivityPage:
     """See ``Inspector.list``."""
-    queues = _queues(connection) if filter.statuses and not filter.queues else ()
-    limited = connection.dialect.name == "postgresql"
-    found = connection.scalars(queries.listed(filter, page, queues, limited=limited)).all()
+    doubtful = tuple(term for term in filter.where if not is_exact(term))
+    walked = _walk(connection, now, filter, page)
+    found = list(islice(_looked_into(connection, walked, doubtful), page.limit + 1))
     ids = found[: page.limit]
     infos = get(connection, ids)
     items = tuple(infos[id] for id in ids if id in infos)
     return ActivityPage(items=items, next=ids[-1] if len(found) > len(ids) else None)
+
+
+def _walk(
+    connection: Connection, now: datetime, filter: Filter, page: Page
+) -> Iterator[Sequence[UUID]]:
+    """The ids that the filter's conditions let through, newest first, one more than a page holds;
+    then those that follow, as far as somebody wants more."""
+    queues = _queues(connection) if filter.statuses and not filter.queues else ()
+    limited = connection.dialect.name == "postgresql"
+    while True:
+        query = queries.listed(filter, page, queues, now=now, limited=limited)
+        found = connection.scalars(query).all()
+        readable = [id for id in found if id is not None]
+        yield readable
+        if len(found) <= page.limit or not readable:
+            return
+        page = Page(limit=WALKED, before=readable[-1])
+
+
+def _looked_into(
+    connection: Connection, walked: Iterable[Sequence[UUID]], terms: Sequence[Term]
+) -> Iterator[UUID]:
+    """Those of which the terms hold, too."""
+    for ids in walked:
+        if not terms:
+            yield from ids
+            continue
+        found = chunked(connection, queries.inside(), "ids", ids)
+        matching = {row.id for row in found if matches_inside(rows.inside(row), terms)}
+        yield from (id for id in ids if id in matching)
 
 
 def stats(connection: Connection, now: datetime, queues: Collection[str], cap: int) -> Stats:

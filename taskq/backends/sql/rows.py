@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import Row
 
 from taskq.backends.arrival import (
@@ -129,7 +130,7 @@ def attempts(found: Iterable[Record]) -> list[Attempt]:
 
 def info(row: Record) -> ActivityInfo | None:
     """A row of ``queries.INFO``; None for one without a readable id and state."""
-    *values, error_kind = row
+    *values, error_kind = map(_readable, row)
     fields: dict[str, Any] = dict(zip(ActivityInfo.__struct_fields__, values, strict=True))
     fields["status"] = status_of(fields["status"])
     if fields["id"] is None or fields["status"] is None:
@@ -139,6 +140,32 @@ def info(row: Record) -> ActivityInfo | None:
     fields["tags"] = _decoded(_tags, fields["tags"]) or {}
     fields["metadata"] = _decoded(_object, fields["metadata"]) or {}
     return ActivityInfo(**_shared(fields))
+
+
+class Inside(Struct, frozen=True):
+    """What of an activity the terms of a filter look into, see ``filtering.matching.Inside``."""
+
+    type: str
+    payload: str
+    error: ErrorInfo | None
+    tags: Mapping[str, str]
+
+
+def inside(row: Record) -> Inside:
+    """A row of ``queries.inside``, read as ``info`` reads it."""
+    _, type, payload, error, error_kind, tags = map(_readable, row)
+    return Inside(
+        type=type or "",
+        payload=payload or "",
+        error=None if error is None else error_of(error, error_kind),
+        tags={} if tags is None else _decoded(_tags, tags) or {},
+    )
+
+
+def _readable(value: Any) -> Any:
+    """Bytes where text should be, which another program can only store against the tables' rules,
+    as text."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _shared(fields: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from taskq.testing.conformance.cancel import CancelTests
 from taskq.testing.conformance.claim import ClaimTests
 from taskq.testing.conformance.fences import FenceTests
+from taskq.testing.conformance.filtered import FilterTests
 from taskq.testing.conformance.fixtures import Fixtures
 from taskq.testing.conformance.hand_back import HandBackTests
 from taskq.testing.conformance.harness import Harness
@@ -68,6 +69,7 @@ class BackendConformance(
     OutcomeTests,
     WatchTests,
     ReadingTests,
+    FilterTests,
     TreeReadingTests,
     StatsTests,
     TimelineTests,

@@ -1,0 +1,110 @@
+"""Doing something to all activities that a filter finds: counted first, then in chunks."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar
+from uuid import UUID
+
+import click
+from msgspec import Struct
+
+from taskq.app import TaskQ
+from taskq.cli.failure import NotDone, Refused
+from taskq.cli.output import emit, say
+from taskq.model import Status
+from taskq.snapshot import Filter, Page
+
+T = TypeVar("T")
+
+CHUNK: Final = 500
+"""How many are changed at a time, in one transaction."""
+_LOOKED_AT: Final = 1000
+
+
+class Chosen(Struct, frozen=True):
+    """What a filter has found: the ids, oldest first, and how many had which status."""
+
+    ids: tuple[UUID, ...]
+    statuses: Mapping[Status, int]
+
+
+def chosen(found: TaskQ, wanted: Filter) -> Chosen:
+    """All that match now. What is stored later is not among them."""
+    ids: list[UUID] = []
+    statuses: Counter[Status] = Counter()
+    page = Page(limit=_LOOKED_AT)
+    with _bar("looking", None) as advance:
+        while True:
+            part = found.client.call_sync(found.client.store.list, wanted, page)
+            ids += (item.id for item in part.items)
+            statuses.update(item.status for item in part.items)
+            if part.next is None:
+                break
+            advance(len(part.items))
+            page = Page(limit=_LOOKED_AT, before=part.next)
+    return Chosen(tuple(reversed(ids)), statuses)
+
+
+def confirm(chosen: Chosen, verb: str, *, yes: bool) -> None:
+    """Say how many there are, and ask unless ``yes``.
+
+    Refused where nobody can be asked, NotDone where the answer is no.
+    """
+    count = len(chosen.ids)
+    counts = ", ".join(
+        f"{chosen.statuses[status]} {status}" for status in Status if status in chosen.statuses
+    )
+    say(f"{count} {'activity matches' if count == 1 else 'activities match'}: {counts}")
+    if yes:
+        return
+    if not _somebody_is_there():
+        raise Refused(f"nothing was done: add --yes to {verb} {'it' if count == 1 else 'them'}")
+    if not click.confirm(f"{verb} {'it' if count == 1 else 'them'}?", err=True):
+        raise NotDone("nothing was done")
+
+
+def each_chunk(
+    ids: Sequence[UUID],
+    verb: str,
+    change: Callable[[Sequence[UUID]], Mapping[UUID, T]],
+    said: Callable[[T], str],
+) -> None:
+    """Change chunk after chunk, and print how many ended how. A chunk that was changed stays so
+    when a later one fails, or somebody interrupts; the same filter then finds the rest."""
+    answers: Counter[str] = Counter()
+    try:
+        with _bar(verb, len(ids)) as advance:
+            for start in range(0, len(ids), CHUNK):
+                chunk = ids[start : start + CHUNK]
+                before = change(chunk)
+                answers.update(
+                    said(before[id]) if id in before else "there is no such activity"
+                    for id in chunk
+                )
+                advance(len(chunk))
+    finally:
+        for answer, count in answers.most_common():
+            emit(f"{count}  {answer}")
+
+
+def _somebody_is_there() -> bool:
+    """Whether a question would be read by a person."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+@contextmanager
+def _bar(label: str, total: int | None) -> Generator[Callable[[int], None]]:
+    """A progress bar on a terminal, for more than one chunk; what it gives moves it on."""
+    if not sys.stderr.isatty() or (total is not None and total <= CHUNK):
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda count: progress.advance(task, count)
