@@ -197,8 +197,8 @@ def cancel_command(
     Those with these ids, or all that a filter finds which have not ended (with --tree also those
     that have, for what is below them): for example "taskq cancel queue:mail age>1h", which says how
     many there are and asks. What they have made goes on without --tree; for ids it is said how much
-    of it. Exit code 0 when each ID is cancelled, was so already, or is asked to stop; 1 when one has
-    ended otherwise (with --tree: and nothing below it was alive) or does not exist, the others
+    of it. Exit code 0 when each ID is cancelled, was so already, or is asked to stop; 1 when one
+    has ended otherwise (with --tree: and nothing below it was alive) or does not exist, the others
     being cancelled all the same; 2 for what can be no ID, nothing being cancelled then.
     """
     asked = None if any(map(is_id, words)) else _terms(words)
