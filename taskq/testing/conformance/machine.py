@@ -272,12 +272,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(parents=st.lists(activities, min_size=1, max_size=3))
     def cancel_children(self, parents: list[UUID]) -> None:
-        """What lives of their children, but for hooks, is cancelled."""
+        """What lives of their children, but for hooks and keyed ones, is cancelled."""
         left = {
             each.id
             for each in self.known.values()
             if each.parent_id in parents
             and not each.status.terminal
+            and each.idempotency_key is None
             and not each.type.endswith((":on_failure", ":on_dead_letter"))
         }
 
