@@ -151,3 +151,26 @@ async def test_what_comes_later_does_not_overtake() -> None:
 
     assert shop.batches[MOST] in (2, 5)
     assert max(shop.most, 1) <= MOST
+
+
+async def test_a_store_that_never_answers_holds_nobody_up_for_good(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Connections may die silently; whoever went with others is told, and tries again."""
+    monkeypatch.setattr("taskq.outbox.SECONDS", 0.05)
+    shop = Shop()
+    async with anyio.create_task_group() as group:
+        box = outbox(shop, group)
+
+        async def directly() -> None:
+            with anyio.move_on_after(0.05):  # the deadline of its caller
+                await box.store([call()])
+
+        for _ in range(MOST):
+            group.start_soon(directly)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(BackendUnavailable, match="did not answer"):
+            await box.store([call()])
+        shop.open.set()
+
+        assert len(await box.store([call()])) == 1
