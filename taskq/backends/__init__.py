@@ -15,29 +15,41 @@ class, never with a password in the message.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
 
+from taskq.backends.inspector import Inspector
+from taskq.backends.operator import Operator
+from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
 from taskq.errors import BackendError
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 from taskq.progress import Progress
-from taskq.snapshot import (
-    ActivityInfo,
-    ActivityPage,
-    Bucket,
-    Filter,
-    Page,
-    Stats,
-    TimelineEntry,
-    Tree,
-    UnservedType,
-    WorkerInfo,
+from taskq.snapshot import Bucket, WorkerInfo
+
+__all__ = (
+    "Backend",
+    "CallerTransaction",
+    "Cancellation",
+    "Capabilities",
+    "ClaimRequest",
+    "Enlisted",
+    "Heartbeat",
+    "Hint",
+    "Inspector",
+    "Operator",
+    "ProgressReport",
+    "Promotion",
+    "Renewal",
+    "Store",
+    "Topic",
+    "Transactional",
+    "Watch",
+    "from_url",
 )
 
 
@@ -320,126 +332,8 @@ class Backend(Protocol):
         ...
 
 
-class Inspector(Protocol):
-    """What readers need: the CLI, the console, ``fut.info()``. Nothing here writes."""
-
-    async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
-        """Counts, see ``Stats``. ``queues`` empty means all."""
-        ...
-
-    async def get(self, ids: Collection[UUID]) -> Mapping[UUID, ActivityInfo]:
-        """Snapshots; unknown ids are absent."""
-        ...
-
-    async def timeline(self, id: UUID) -> list[TimelineEntry]:
-        """What happened to an activity, oldest first; empty for an unknown id. The entries are
-        those of ``taskq.backends.timeline.entries``."""
-        ...
-
-    async def tree(self, id: UUID, *, limit: int = 1000) -> Tree:
-        """The tree that an activity belongs to, made by ``tree.grown``: of those that have its
-        root_id, the ``limit`` oldest, and the activity itself. Below a root that was deleted, asked
-        for by its id, what is left. No nodes for an unknown id."""
-        ...
-
-    async def workers(self, *, alive_within: float = 60.0) -> list[WorkerInfo]:
-        """Workers whose latest heartbeat is at most ``alive_within`` seconds old, newest first."""
-        ...
-
-    async def unserved(self, *, alive_within: float = 60.0) -> list[UnservedType]:
-        """Queues and types with activities waiting, due or not yet (pending, scheduled, retrying),
-        that no live worker serves; in order of queue and type."""
-        ...
-
-    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
-        """The rollup's minutes in [since, until), oldest first."""
-        ...
-
-    async def list(self, filter: Filter, page: Page) -> ActivityPage:
-        """Activities that match, newest first, one page."""
-        ...
-
-
-class Operator(Protocol):
-    """What a person may do to stored activities."""
-
-    async def retry(
-        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
-    ) -> Mapping[UUID, Status]:
-        """Send ended activities round again: pending now, retry_count and crash_count 0, result and
-        error cleared and progress too, the claim number kept, ``isolate`` as at submit, limits that
-        have passed (``expires_at``, ``deadline_at``) lifted. Only from
-        ``lifecycle.RETRYABLE_BY_OPERATOR``.
-
-        Answers each found activity's status before; others than those retryable are left as they
-        are. Each one retried gets an event row without attempt and worker, whose detail has
-        ``actor``, ``reason``, and the ``status`` and ``error`` that it had.
-        """
-        ...
-
-
 class Store(Backend, Inspector, Operator, Protocol):
     """A whole backend, as ``from_url`` gives it."""
-
-
-class CallerTransaction(Struct, frozen=True, kw_only=True):
-    """A transaction of the caller's. ``handle`` was given as ``session=`` or ``connection=``, which
-    ``given_as`` says. ``notify`` False: no worker is told of the commit; nor where it has two
-    phases, which forbid that."""
-
-    given_as: Literal["session", "connection"]
-    handle: object
-    notify: bool = True
-
-
-class Enlisted(Protocol):
-    """Calls that were stored in a caller's transaction. Does not keep its connection alive."""
-
-    @property
-    def receipts(self) -> Sequence[Receipt]:
-        """They answer one to one."""
-        ...
-
-    @property
-    def over(self) -> bool:
-        """Whether the outermost transaction has ended, by whichever end."""
-        ...
-
-    def on_commit(self, callback: Callable[[], None]) -> None:
-        """Call back once after the commit, on the thread where it happened; never when it was
-        rolled back, and not when it is unknown how it ended."""
-        ...
-
-
-@runtime_checkable
-class Transactional(Protocol):
-    """What a store besides has that declares ``transactional``.
-
-    Both are called where the caller is: on its thread and event loop, the store open or not. The
-    activities exist if and only if the transaction commits, and no other connection sees them
-    before. Everything happens inside of a savepoint, so that the transaction stays usable whatever
-    is raised, unless its connection broke. Otherwise as ``Backend.submit``; instants count from
-    the call, not from the begin of the transaction. Where its isolation hides who holds a key:
-    IdempotencyConflict. Any other failure to serialize is not mapped: the driver's own error goes
-    through, with SQLSTATE 40001, by which the caller begins the transaction again.
-
-    Raises TypeError for a handle that it does not know, that belongs to the other of the two
-    methods, or that needs another event loop; ConfigurationError for another database than the
-    store's, where that can be told; InvalidState where there is no transaction, or one that has
-    failed.
-    """
-
-    def enlist(
-        self, activities: Sequence[Activity[object]], transaction: CallerTransaction
-    ) -> Enlisted:
-        """Store activities in a caller's transaction, blocking."""
-        ...
-
-    async def aenlist(
-        self, activities: Sequence[Activity[object]], transaction: CallerTransaction
-    ) -> Enlisted:
-        """The same for handles that are awaited."""
-        ...
 
 
 def from_url(
