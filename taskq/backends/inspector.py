@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from taskq.audit import AuditEntry
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -54,6 +55,11 @@ class Inspector(Protocol):
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
         """The rollup's minutes in [since, until), oldest first."""
+        ...
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        """What operators did, newest first: up to ``limit`` entries whose number is below
+        ``before``."""
         ...
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:

@@ -19,6 +19,7 @@ CORE = {
     "errors",
     "events",
     "snapshot",
+    "audit",
     "hooks",
     "idempotency",
     "tree",

@@ -176,6 +176,15 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT 
 INSERT INTO taskq_events (activity_id, at, kind, claim, detail) SELECT link.activity_id, statement_timestamp(), 'linked', link.claim, link.detail
 FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::BIGINT[] AS anon_2), (SELECT $3::TEXT[] AS anon_3)) AS link(activity_id, claim, detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
+-- audit
+INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;
+
+-- audit entries
+SELECT taskq_audit.id, taskq_audit.at, taskq_audit.actor, taskq_audit.action, taskq_audit.reason, taskq_audit.target, taskq_audit.detail, taskq_audit.command_id
+FROM taskq_audit
+WHERE $1::BIGINT IS NULL OR taskq_audit.id < $1::BIGINT ORDER BY taskq_audit.id DESC
+ LIMIT $2;
+
 -- submit
 WITH stored AS
 (INSERT INTO taskq_activities (id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, status, created_at, ready_at) SELECT given.id AS id, given.queue AS queue, given.type AS type, given.priority AS priority, given.payload AS payload, given.max_retries AS max_retries, given.max_crashes AS max_crashes, given.timeout_ms AS timeout_ms, given.policy AS policy, given.metadata AS metadata, given.tags AS tags, given.source AS source, given.correlation_id AS correlation_id, given.user_id AS user_id, given.idempotency_key AS idempotency_key, given.isolate AS isolate, given.parent_id AS parent_id, given.root_id AS root_id, given.origin_id AS origin_id, given.depth AS depth, CASE WHEN (coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) > statement_timestamp()) THEN 'scheduled' ELSE 'pending' END AS status, statement_timestamp() AS created_at, coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS ready_at

@@ -13,6 +13,7 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import (
     PostgresBackend,
+    auditing,
     beats,
     children,
     linking,
@@ -66,6 +67,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
         yield f"claim (children, {count})", children.on_postgres(count, typed=count == 1)
     yield "any_on_postgres", children.any_on_postgres(2, typed=True)
     yield "link", linking.on_postgres()
+    yield "audit", auditing.on_postgres()
+    yield "audit entries", auditing.recorded()
     for write in WRITES:
         yield write.__name__, write(rare=False)
         yield f"{write.__name__} (rare)", write(rare=True)

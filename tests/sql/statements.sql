@@ -362,6 +362,15 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT 
 -- link
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
+-- audit
+INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES (:id, :at, :actor, :action, :reason, :target, :detail, :command_id) ON CONFLICT (command_id) DO NOTHING;
+
+-- audit entries
+SELECT taskq_audit.id, taskq_audit.at, taskq_audit.actor, taskq_audit.action, taskq_audit.reason, taskq_audit.target, taskq_audit.detail, taskq_audit.command_id
+FROM taskq_audit
+WHERE :before IS NULL OR taskq_audit.id < :before ORDER BY taskq_audit.id DESC
+ LIMIT :limit OFFSET :param_1;
+
 -- listed (all)
 SELECT taskq_activities.id
 FROM taskq_activities

@@ -12,7 +12,7 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
-from taskq.backends.sql import beats, children, linking, queries, statements
+from taskq.backends.sql import auditing, beats, children, linking, queries, statements
 from taskq.backends.sql.statements import ClaimShape
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
@@ -71,6 +71,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     for count in (1, 2):
         yield f"claim (children, {count})", children.on_sqlite(count, typed=count == 1)
     yield "link", linking.on_sqlite()
+    yield "audit", auditing.on_sqlite()
+    yield "audit entries", auditing.recorded()
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from taskq.audit import AuditEntry
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.tables import Tables
 from taskq.backends.presence import ALIVE_WITHIN
@@ -112,6 +113,12 @@ class MemoryReader:
         with self._lock:
             rollup = sorted(self._tables.rollup.items())
         return [bucket for _, bucket in rollup if since <= bucket.minute < until]
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        """See ``Inspector.audit``."""
+        with self._lock:
+            entries = self._tables.audit if before is None else self._tables.audit[: before - 1]
+        return entries[: -limit - 1 : -1]
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         """See ``Inspector.list``."""

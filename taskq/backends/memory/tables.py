@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from taskq.audit import AuditEntry, Command
 from taskq.backends.memory.ready import DueLine, LimitLine, ReadyLines
 from taskq.backends.memory.row import Row
 from taskq.backends.presence import FORGOTTEN_AFTER
@@ -48,6 +49,7 @@ class Tables:
         )
         self.children: dict[UUID, list[UUID]] = {}
         self.processing: dict[UUID, Row] = {}
+        self.audit: list[AuditEntry] = []
 
     def insert(self, row: Row) -> None:
         """Store a new row."""
@@ -119,6 +121,33 @@ class Tables:
         last = now - timedelta(seconds=FORGOTTEN_AFTER)
         for id in [id for id, row in self.workers.items() if row.info.seen_at < last]:
             del self.workers[id]
+
+    def record(
+        self,
+        now: datetime,
+        command: Command,
+        action: str,
+        *,
+        target: str = "",
+        detail: Mapping[str, object] | None = None,
+    ) -> bool:
+        """Write an operator's command down; False where its id is there already: then the caller
+        changes nothing."""
+        done = {entry.command_id for entry in self.audit}
+        if command.id is not None and command.id in done:
+            return False
+        entry = AuditEntry(
+            number=len(self.audit) + 1,
+            at=now,
+            actor=command.actor,
+            action=action,
+            reason=command.reason,
+            target=target,
+            detail=dict(detail or {}),
+            command_id=command.id,
+        )
+        self.audit.append(entry)
+        return True
 
     def _count(self, bucket: Bucket) -> None:
         at = (bucket.minute, bucket.queue, bucket.type, bucket.outcome)

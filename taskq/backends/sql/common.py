@@ -10,10 +10,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from taskq.audit import AuditEntry
 from taskq.backends import Cancellation
 from taskq.backends.changes import Changes
 from taskq.backends.presence import ALIVE_WITHIN
-from taskq.backends.sql import cancelling, reader, writer
+from taskq.backends.sql import auditing, cancelling, reader, writer
 from taskq.backends.sql.chunks import CHUNK
 from taskq.model import Lease, Status
 from taskq.snapshot import (
@@ -120,6 +121,10 @@ class CommonStore(ABC):
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
         """See ``Inspector.series``."""
         return await self._ask(lambda connection, _: reader.series(connection, since, until))
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        """See ``Inspector.audit``."""
+        return await self._ask(lambda connection, _: auditing.entries(connection, limit, before))
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         """See ``Inspector.list``."""

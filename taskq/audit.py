@@ -1,0 +1,38 @@
+"""Who changed what, and why: the record of what operators ask for (design 9.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct, field
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """Who asks for a change, and why.
+
+    ``actor`` names a person or a program, ``reason`` is theirs. ``id`` makes it safe to ask again
+    when the answer was lost: a command whose id is in the record already changes nothing more.
+    """
+
+    actor: str
+    reason: str = ""
+    id: UUID | None = None
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    """One command that was carried out. ``at`` is aware UTC, by the store's clock.
+
+    ``number`` grows with time. ``action`` is a verb (``retry``, ``queue.pause``, ``schedule.put``),
+    ``target`` what it was done to, for people; ``detail`` is a JSON object.
+    """
+
+    number: int
+    at: datetime
+    actor: str
+    action: str
+    reason: str = ""
+    target: str = ""
+    detail: Mapping[str, object] = field(default_factory=dict[str, object])
+    command_id: UUID | None = None
