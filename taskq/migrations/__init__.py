@@ -18,10 +18,10 @@ from taskq.errors import ConfigurationError, SchemaError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD: Final = "tq0001"
+HEAD: Final = "tq0002"
 """The revision that this version of taskq needs."""
 
-REVISIONS: Final = ("tq0001",)
+REVISIONS: Final = ("tq0001", "tq0002")
 """Every revision that this version knows, oldest first."""
 
 VERSION_TABLE: Final = "taskq_alembic_version"

@@ -293,7 +293,7 @@ def test_from_the_repository(project: Project) -> None:
     subprocess.run([sys.executable, "-m", *shlex.split(upgrade)], check=True)
 
     assert project.tables() == {"taskq_alembic_version", *TABLES}
-    assert "tq0001" in project.run(current)
+    assert "tq0002" in project.run(current)
     project.works()
     project.run(downgrade)
     assert project.tables() == set()
