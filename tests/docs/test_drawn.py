@@ -16,10 +16,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 def drawn_pages() -> list[str]:
     plain = (
         "benchmarks.md",
+        "dead-letters.md",
         "decisions.md",
         "filters.md",
         "from-celery.md",
         "migrations.md",
+        "other-languages.md",
+        "processes.md",
+        "queues.md",
+        "retention.md",
+        "schedules.md",
         "testing.md",
     )
     return [page.name for page in sorted(DOCS.glob("*.md")) if page.name not in plain]
