@@ -420,7 +420,7 @@ async def test_an_engine_runs_only_once(world: World) -> None:
 
 
 async def test_each_start_has_an_identity_of_its_own(world: World) -> None:
-    """fault:A9: the same name, host and pid, and still two workers. seed:W11"""
+    """fault:A9: the same name, host and pid, and still two workers. seed:W11, seed:N10"""
 
     async def noop() -> None: ...
 

@@ -183,7 +183,7 @@ def test_only_wanted_topics_are_listened_to(
 
 
 def test_closing_sends_what_waits(watched: Watched, bridge: ResidentBridge) -> None:
-    """design 7.8: the trailing one is always sent."""
+    """design 7.8: the trailing one is always sent. seed:N12"""
     ids = [watched.submit() for _ in range(3)]
     bridge.call_sync(watched.sends.cancel, ids[:1])
     bridge.call_sync(watched.sends.cancel, ids[1:2])
@@ -256,7 +256,7 @@ READY = Changes(ready=True)
 
 @pytest.fixture
 def long_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However short a sending is, its channel then rests for the whole interval."""
+    """However short a sending is, its channel then rests for the whole interval. seed:N12"""
     monkeypatch.setattr(notifying, "RESTS", 1e9)
 
 
