@@ -20,9 +20,9 @@ SLACK = 4.0
 def test_a_stop_claims_nothing_and_puts_what_is_cut_off_back_in_its_place(
     arena: Arena, loop: str
 ) -> None:
-    """promise:G14, seed:Z1, seed:Z2, seed:Z5, seed:N11, seed:W19, seed:W20, bug:B82, bug:B84, fault:D5
+    """promise:G14, seed:Z1, seed:Z2, seed:Z5, seed:W19, seed:W20, bug:B82, bug:B84, fault:D5
 
-    seed:E14.
+    seed:E14, seed:N11.
     """
     long = [arena.app.gate.delay("long").id.hex for _ in range(2)]
     short = [arena.app.gate.delay("short").id.hex for _ in range(2)]

@@ -27,13 +27,11 @@ from taskq.backends import (
 )
 from taskq.backends.changes import Changes
 from taskq.backends.sql import reader, writer
-from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.common import CommonStore
 from taskq.backends.sql.connect import Mode, make_engine, transaction
 from taskq.backends.sql.failures import mapped
 from taskq.backends.sql.schema import set_up
-from taskq.backends.sql.sqlite_enlisting import enlist
 from taskq.backends.sql.watching import Watches, data_version
 from taskq.bridge.lane import Lane
 from taskq.clock import Clock, SystemClock
@@ -66,7 +64,6 @@ class SQLiteBackend(CommonStore):
         impatient = make_engine(self._path, lock_timeout=0.0)
         self._watches = Watches(impatient, self._changed_elsewhere)
         self._version_seen: int | None = None
-        self._enlist = partial(enlist, path=self._path, now=self._clock.now)
         self._opened = False
 
     @property
@@ -212,13 +209,23 @@ class SQLiteBackend(CommonStore):
         self, activities: Sequence[Activity[object]], transaction: CallerTransaction
     ) -> Enlisted:
         """See ``Transactional.enlist``. Takes the file's write lock until the transaction ends."""
+        from taskq.backends.sql.caller import connection_of
+
         return self._enlist(connection_of(transaction), activities)
 
     async def aenlist(
         self, activities: Sequence[Activity[object]], transaction: CallerTransaction
     ) -> Enlisted:
         """See ``Transactional.aenlist``."""
+        from taskq.backends.sql.caller import on_connection
+
         return await on_connection(transaction, partial(self._enlist, activities=activities))
+
+    def _enlist(self, connection: Connection, activities: Sequence[Activity[object]]) -> Enlisted:
+        """What few programs do is loaded when they do it: it takes longer than all else here."""
+        from taskq.backends.sql.sqlite_enlisting import enlist
+
+        return enlist(connection, activities, path=self._path, now=self._clock.now)
 
     # -- transactions --
 
