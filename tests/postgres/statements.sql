@@ -176,6 +176,26 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT 
 INSERT INTO taskq_events (activity_id, at, kind, claim, detail) SELECT link.activity_id, statement_timestamp(), 'linked', link.claim, link.detail
 FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::BIGINT[] AS anon_2), (SELECT $3::TEXT[] AS anon_3)) AS link(activity_id, claim, detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
+-- prune (due tops)
+SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.created_at AS created_at, coalesce(taskq_activities.finished_at, taskq_activities.created_at) AS since
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = $2::VARCHAR AND taskq_activities.id > $3::UUID ORDER BY taskq_activities.id
+ LIMIT 1000) AS looked
+WHERE looked.since <= $4::TIMESTAMP WITH TIME ZONE AND (looked.parent_id IS NULL OR NOT (EXISTS (SELECT *
+FROM taskq_activities AS mother
+WHERE mother.id = looked.parent_id))) ORDER BY looked.id
+ LIMIT $5::INTEGER;
+
+-- prune (expired keys)
+SELECT taskq_keys.hash
+FROM taskq_keys
+WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= $1::TIMESTAMP WITH TIME ZONE ORDER BY taskq_keys.expires_at
+ LIMIT $2::INTEGER FOR UPDATE SKIP LOCKED;
+
+-- prune (alone)
+SELECT pg_try_advisory_xact_lock(1953591409, $1::INTEGER) AS pg_try_advisory_xact_lock_1;
+
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;
 
