@@ -1,4 +1,4 @@
-"""delete and prune: trees go whole, with their keys and events, or not at all."""
+"""delete and prune: trees go whole, with their keys and events, or not at all; keys that expire."""
 
 from __future__ import annotations
 
@@ -294,3 +294,71 @@ class PruneTests:
         assert await left(harness, old.id) == {old.id}
         [entry] = await audited(harness)
         assert (entry.action, entry.detail) == ("prune", {"rules": {"completed": 7 * DAY}})
+
+
+class UniqueForTests:
+    """A key that is free again after a time, whatever its activity does (design 2.2)."""
+
+    @pytest.mark.parametrize("on_duplicate", list(OnDuplicate), ids=str)
+    async def test_an_expired_key_is_free_though_its_activity_lives(
+        self, harness: Harness, on_duplicate: OnDuplicate
+    ) -> None:
+        """D23"""
+        first = keyed(unique_for=60.0)
+        await harness.submit(first)
+        await harness.advance(50)
+        assert await harness.submit(keyed(unique_for=60.0)) == [Receipt(first.id, False)]
+        await harness.advance(11)  # what was answered has not made it last longer
+
+        again = keyed(on_duplicate=on_duplicate, payload='{"n":1}', unique_for=60.0)
+
+        assert await harness.submit(again) == [Receipt(again.id, True)]
+        same = keyed(payload='{"n":1}')
+        assert await harness.submit(same) == [Receipt(again.id, False)]
+        assert await left(harness, first.id) == {first.id}
+
+    async def test_a_batch_frees_what_has_expired_too(self, harness: Harness) -> None:
+        await harness.submit(first := keyed("a", unique_for=60.0), kept := keyed("b"))
+        await harness.advance(61)
+
+        again = [keyed("a", unique_for=5.0), keyed("b"), keyed("a")]
+
+        assert await harness.submit(*again) == [
+            Receipt(again[0].id, True),
+            Receipt(kept.id, False),
+            Receipt(again[0].id, False),
+        ]
+        await harness.advance(6)
+        last = keyed("a", OnDuplicate.NO_REUSE)
+        assert await harness.submit(last) == [Receipt(last.id, True)]
+        assert await left(harness, first.id, again[0].id) == {first.id, again[0].id}
+
+    async def test_a_key_that_is_pointed_elsewhere_lasts_as_the_new_call_says(
+        self, harness: Harness
+    ) -> None:
+        await harness.submit(keyed(unique_for=60.0))
+        await harness.submit(newest := keyed(on_duplicate=OnDuplicate.ALLOW_REUSE))
+        await harness.advance(DAY)
+
+        assert await harness.submit(keyed()) == [Receipt(newest.id, False)]
+
+    async def test_a_call_that_is_repeated_finds_itself(self, harness: Harness) -> None:
+        """promise:G3"""
+        made = keyed(unique_for=60.0)
+        await harness.submit(made)
+        await harness.advance(61)
+
+        assert await harness.submit(made) == [Receipt(made.id, True)]
+
+    async def test_expired_keys_are_swept_away(self, harness: Harness) -> None:
+        made = [keyed(str(number), unique_for=60.0 + number) for number in range(3)]
+        await harness.submit(*made, kept := keyed("kept"))
+        await harness.advance(61.5)
+
+        sweeps = [await harness.call(harness.backend.sweep_keys, limit) for limit in (1, 10, 10)]
+
+        assert sweeps == [1, 1, 0]
+        assert await harness.submit(keyed("2"), keyed("kept")) == [
+            Receipt(made[2].id, False),
+            Receipt(kept.id, False),
+        ]
