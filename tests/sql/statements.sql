@@ -425,6 +425,12 @@ DELETE FROM taskq_events WHERE taskq_events.activity_id IN (__[POSTCOMPILE_ids])
 -- prune (delete activities)
 DELETE FROM taskq_activities WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
+-- prune (any expired)
+SELECT taskq_keys.hash
+FROM taskq_keys
+WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= :now ORDER BY taskq_keys.expires_at
+ LIMIT :param_1 OFFSET :param_2;
+
 -- prune (expired keys)
 SELECT taskq_keys.hash
 FROM taskq_keys

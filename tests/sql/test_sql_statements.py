@@ -45,6 +45,7 @@ PRUNING = {
     "delete keys": pruning_statements.delete_keys(),
     "delete events": pruning_statements.delete_events(),
     "delete activities": pruning_statements.delete_activities(),
+    "any expired": pruning_statements.any_expired(),
     "expired keys": pruning_statements.expired_keys(),
 }
 FILTERS = {

@@ -218,6 +218,11 @@ def _with_held_keys(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     return {row.activity_id for row in keys if row.hash not in held}
 
 
+def any_expired_key(connection: Connection, now: datetime) -> bool:
+    """Whether ``sweep_keys`` has anything to do."""
+    return connection.execute(statements.any_expired(), {"now": now}).first() is not None
+
+
 def sweep_keys(connection: Connection, now: datetime, limit: int) -> tuple[int, Changes]:
     """See ``Pruner.sweep_keys``."""
     found = connection.execute(statements.expired_keys(), {"now": now, "limit": limit})

@@ -162,9 +162,17 @@ def delete_activities() -> Delete:
     return delete(activities).where(_activity.id.in_(_ids))
 
 
+_expired = and_(keys.c.expires_at.is_not(None), keys.c.expires_at <= bindparam("now"))
+
+
+@cache
+def any_expired() -> Executable:
+    """A key that expired by ``now``, if there is one."""
+    return select(keys.c.hash).where(_expired).order_by(keys.c.expires_at).limit(1)
+
+
 @cache
 def expired_keys() -> Executable:
     """Up to ``limit`` keys that expired by ``now``, kept still, without those that others hold."""
-    expired = and_(keys.c.expires_at.is_not(None), keys.c.expires_at <= bindparam("now"))
-    found = select(keys.c.hash).where(expired).order_by(keys.c.expires_at)
+    found = select(keys.c.hash).where(_expired).order_by(keys.c.expires_at)
     return found.limit(_number("limit")).with_for_update(skip_locked=True)
