@@ -92,7 +92,7 @@ class Retention:
             if part.next is None:
                 break
             after, command = part.next, None
-        while not dry_run and await self._client.call(self._client.store.sweep_keys, SWEPT):
+        while not dry_run and await self._client.call(self._client.store.sweep_keys, SWEPT) > 0:
             pass
         return total
 
