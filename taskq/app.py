@@ -26,6 +26,7 @@ from taskq.logs import listener_failed, without_effect
 from taskq.middleware import Middleware
 from taskq.model import Activity, Receipt
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
+from taskq.pruning import Retention
 from taskq.publisher import Publisher
 from taskq.registry import (
     Registry,
@@ -86,7 +87,7 @@ class TaskQ:
     default policy. ``settings`` replaces environment and file, ``**overrides`` single settings.
     ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
     manager entered around each worker. ``clock`` replaces the machine's, for tests. Nothing is
-    opened before the first use.
+    opened before the first use. ``taskq.retention`` deletes what has ended.
 
     Raises ConfigurationError for a setting out of bounds, a file of settings that cannot be read,
     or a URL that nobody serves.
@@ -137,6 +138,7 @@ class TaskQ:
             clock=self.clock,
             publisher=self.publisher,
         )
+        self.retention = Retention(self.client, self.settings.retention)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 

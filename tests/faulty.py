@@ -12,14 +12,17 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from taskq.audit import AuditEntry, Command
 from taskq.backends import (
     Cancellation,
     Capabilities,
     ClaimRequest,
+    Deletion,
     Heartbeat,
     Hint,
     ProgressReport,
     Promotion,
+    Pruned,
     Renewal,
     Store,
     Topic,
@@ -171,6 +174,18 @@ class FaultyBackend:
     ) -> Mapping[UUID, Status]:
         deed = partial(self.inner.retry, actor=actor, reason=reason)
         return await self._do("retry", deed, ids)
+
+    async def delete(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Deletion]:
+        return await self._do("delete", partial(self.inner.delete, command=command), ids)
+
+    async def prune(self, rules: Mapping[Status, float], **options: Any) -> Pruned:
+        return await self._do("prune", partial(self.inner.prune, **options), rules)
+
+    async def sweep_keys(self, limit: int) -> int:
+        return await self._do("sweep_keys", self.inner.sweep_keys, limit)
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
 
     async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
         return await self._do("stats", partial(self.inner.stats, cap=cap), queues)

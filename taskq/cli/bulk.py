@@ -37,7 +37,7 @@ def chosen(found: TaskQ, wanted: Filter) -> Chosen:
     ids: list[UUID] = []
     statuses: Counter[Status] = Counter()
     page = Page(limit=_LOOKED_AT)
-    with _bar("looking", None) as advance:
+    with bar("looking", None) as advance:
         while True:
             part = found.client.call_sync(found.client.store.list, wanted, page)
             ids += (item.id for item in part.items)
@@ -59,11 +59,17 @@ def confirm(chosen: Chosen, verb: str, *, yes: bool) -> None:
         f"{chosen.statuses[status]} {status}" for status in Status if status in chosen.statuses
     )
     say(f"{count} {'activity matches' if count == 1 else 'activities match'}: {counts}")
+    done = f"{verb} {'it' if count == 1 else 'them'}"
+    ask(f"{done}?", yes=yes, without=f"nothing was done: add --yes to {done}")
+
+
+def ask(question: str, *, yes: bool, without: str) -> None:
+    """Ask, unless ``yes``. Refused, ``without``, where nobody can be asked; NotDone for a no."""
     if yes:
         return
     if not _somebody_is_there():
-        raise Refused(f"nothing was done: add --yes to {verb} {'it' if count == 1 else 'them'}")
-    if not click.confirm(f"{verb} {'it' if count == 1 else 'them'}?", err=True):
+        raise Refused(without)
+    if not click.confirm(question, err=True):
         raise NotDone("nothing was done")
 
 
@@ -77,7 +83,7 @@ def each_chunk(
     when a later one fails, or somebody interrupts; the same filter then finds the rest."""
     answers: Counter[str] = Counter()
     try:
-        with _bar(verb, len(ids)) as advance:
+        with bar(verb, len(ids)) as advance:
             for start in range(0, len(ids), CHUNK):
                 chunk = ids[start : start + CHUNK]
                 before = change(chunk)
@@ -97,7 +103,7 @@ def _somebody_is_there() -> bool:
 
 
 @contextmanager
-def _bar(label: str, total: int | None) -> Generator[Callable[[int], None]]:
+def bar(label: str, total: int | None) -> Generator[Callable[[int], None]]:
     """A progress bar on a terminal, for more than one chunk; what it gives moves it on."""
     if not sys.stderr.isatty() or (total is not None and total <= CHUNK):
         yield lambda _: None

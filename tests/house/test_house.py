@@ -25,6 +25,8 @@ CORE = {
     "tree",
     "progress",
     "filtering",
+    "durations",
+    "retention",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

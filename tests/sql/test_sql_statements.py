@@ -12,7 +12,15 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
-from taskq.backends.sql import auditing, beats, children, linking, queries, statements
+from taskq.backends.sql import (
+    auditing,
+    beats,
+    children,
+    linking,
+    pruning_statements,
+    queries,
+    statements,
+)
 from taskq.backends.sql.statements import ClaimShape
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
@@ -25,6 +33,20 @@ SHAPES = {
     "one queue": ClaimShape(queues=1, types=0),
     "one type": ClaimShape(queues=0, types=1),
     "two queues, and two types of others": ClaimShape(queues=2, types=2),
+}
+PRUNING = {
+    "trees": pruning_statements.trees(),
+    "kept still": pruning_statements.kept_still(patient=True),
+    "next queue": pruning_statements.next_queue(),
+    "due tops": pruning_statements.due_tops(postgres=False),
+    "end of look": pruning_statements.end_of_look(postgres=False),
+    "keys of": pruning_statements.keys_of(),
+    "keys kept still": pruning_statements.keys_kept_still(patient=True),
+    "delete keys": pruning_statements.delete_keys(),
+    "delete events": pruning_statements.delete_events(),
+    "delete activities": pruning_statements.delete_activities(),
+    "any expired": pruning_statements.any_expired(),
+    "expired keys": pruning_statements.expired_keys(),
 }
 FILTERS = {
     "all": Filter(),
@@ -71,6 +93,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     for count in (1, 2):
         yield f"claim (children, {count})", children.on_sqlite(count, typed=count == 1)
     yield "link", linking.on_sqlite()
+    for name, statement in PRUNING.items():
+        yield f"prune ({name})", statement
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
     for name, filter in FILTERS.items():
