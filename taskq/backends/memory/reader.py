@@ -156,6 +156,7 @@ def _matches(row: Row, filter: Filter, now: datetime) -> bool:
         and filter.correlation_id in (None, call.correlation_id)
         and filter.user_id in (None, call.user_id)
         and filter.source in (None, call.source)
+        and filter.fingerprint in (None, row.fingerprint)
         and (not filter.tags or filter.tags.items() <= row.tags.items())
         and (not filter.where or matches(row.info(), filter.where, now))
     )

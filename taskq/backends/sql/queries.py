@@ -269,7 +269,7 @@ def _starts(filter: Filter, queues: Sequence[str]) -> tuple[list[_Start], frozen
             _activity.id != filter.root_id,
         )
         return [root, below], frozenset({"root_id"})
-    for column in (_activity.correlation_id, _activity.user_id):
+    for column in (_activity.correlation_id, _activity.user_id, _activity.fingerprint):
         wanted = getattr(filter, column.name)
         if wanted is not None:
             return [(column == wanted,)], frozenset({column.name})
@@ -297,7 +297,8 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
         yield "root_id", _of_root(filter.root_id)
     if filter.roots_only:
         yield "roots_only", _activity.parent_id.is_(None)
-    for column in (_activity.correlation_id, _activity.user_id, _activity.source):
+    texts = (_activity.correlation_id, _activity.user_id, _activity.source, _activity.fingerprint)
+    for column in texts:
         wanted = getattr(filter, column.name)
         if wanted is not None:
             yield column.name, unindexed(column) == wanted

@@ -61,6 +61,7 @@ SETTLED = (
     "result",
     "error",
     "error_kind",
+    "fingerprint",
     "expires_at",
 )
 """The columns that the end of an attempt writes, bound as ``new_`` + name."""
