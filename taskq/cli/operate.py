@@ -14,6 +14,7 @@ from uuid import UUID
 
 import click
 
+from taskq import audit
 from taskq.app import TaskQ
 from taskq.backends import Cancellation
 from taskq.cli import bulk
@@ -244,7 +245,7 @@ def _all(
 
 
 def _retry_with(found: TaskQ, reason: str) -> Callable[[Sequence[UUID]], Mapping[UUID, Status]]:
-    retry = partial(found.client.store.retry, actor=_actor(), reason=reason)
+    retry = partial(found.client.store.retry, command=audit.Command(actor=_actor(), reason=reason))
     return lambda ids: found.client.call_sync(retry, ids)
 
 

@@ -25,6 +25,7 @@ CORE = {
     "tree",
     "progress",
     "filtering",
+    "fingerprint",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

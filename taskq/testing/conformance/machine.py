@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
+from taskq.audit import Command
 from taskq.backends import Cancellation, ClaimRequest, ProgressReport, Promotion, Renewal, Store
 from taskq.backends.memory import MemoryBackend
 from taskq.bridge import Bridge
@@ -355,7 +356,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Retry as an operator."""
 
         async def verb(store: Store) -> dict[UUID, Status]:
-            return dict(await store.retry(ids, actor="ada"))
+            return dict(await store.retry(ids, command=Command(actor="ada")))
 
         before = self.ask(verb)
         self.released |= {id for id in before if before[id] in RETRYABLE_BY_OPERATOR}
