@@ -125,6 +125,7 @@ class TaskQ:
                 queue=self.settings.queue,
                 max_retries=self.settings.max_retries,
                 max_crashes=self.settings.max_crashes,
+                dead_letter=self.settings.dead_letter_queue_enabled,
                 timeout=self.settings.timeout,
                 retry=self.settings.retry,
             )

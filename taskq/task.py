@@ -421,6 +421,7 @@ def completed(options: TaskOptions, *, retry: RetryPolicy) -> Effective:
             on_child_failure=said("on_child_failure", "fail"),
             timeout_includes_waits=said("timeout_includes_waits", False),
             orphans=said("orphans", "cancel"),
+            dead_letter=said("dead_letter", True),
         ),
         expires=said("expires", None),
         deadline=said("deadline", None),
