@@ -17,7 +17,8 @@ _FREE_AFTER = frozenset({Status.FAILED, Status.DEAD_LETTER, Status.CANCELLED})
 
 
 class Holder(Struct, frozen=True, kw_only=True):
-    """The activity that a key points at. ``same_arguments``: its arguments equal the new call's.
+    """The activity that a key points at which has not expired. ``same_arguments``: its arguments
+    equal the new call's.
 
     ``created_at`` is aware, by the store's clock.
     """

@@ -140,7 +140,9 @@ class Idempotency(Struct, frozen=True, kw_only=True):
     canonical payload, 32 bytes; ``key`` the key's text, cut to 200 characters, for display only.
     A step has its name as ``key`` and its parent as ``step_of``; it is not shown as a key. With
     ALLOW_REUSE_ON_FAILURE and ``renew_before`` (aware, the store's clock), a holder that ended
-    badly is replaced only if it was created before that instant.
+    badly is replaced only if it was created before that instant. ``unique_for``: seconds, by the
+    store's clock, from when the key is given to this call's activity until it is free again,
+    whatever became of that one; None: no limit.
     """
 
     key: str
@@ -150,6 +152,7 @@ class Idempotency(Struct, frozen=True, kw_only=True):
     check_arguments: bool = True
     step_of: UUID | None = None
     renew_before: datetime | None = None
+    unique_for: float | None = None
 
     @property
     def shown(self) -> str | None:

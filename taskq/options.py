@@ -97,8 +97,9 @@ class CallArguments(TaskOptionArguments, total=False):
     """The keywords of ``Task.options``, for type checkers.
 
     ``step`` is for calls in a handler: its name among the parent's children, so that a parent that
-    runs again finds what it has made already. ``session`` or ``connection`` is a transaction of the
-    caller's: see ``Task.delay``.
+    runs again finds what it has made already. ``unique_for``: seconds or a timedelta after which
+    the ``idempotency_key`` is free again, even if its activity still runs. ``session`` or
+    ``connection`` is a transaction of the caller's: see ``Task.delay``.
     """
 
     queue: str
@@ -107,6 +108,7 @@ class CallArguments(TaskOptionArguments, total=False):
     idempotency_key: str
     on_duplicate: OnDuplicate
     on_mismatch: Literal["error", "ignore"]
+    unique_for: float | timedelta | None
     metadata: Mapping[str, object]
     source: str
     correlation_id: str
@@ -131,6 +133,7 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     on_duplicate: OnDuplicate = OnDuplicate.RETURN_EXISTING
     on_mismatch: Literal["error", "ignore"] = "error"
+    unique_for: float | None = None
     metadata: Mapping[str, object] | None = None
     source: str | None = None
     correlation_id: str | None = None
@@ -188,6 +191,8 @@ def call_options(
     _check_call(where, call)
     options = msgspec.structs.replace(base, **call)
     _check_step(where, options)
+    if options.unique_for is not None and options.idempotency_key is None:
+        raise ValueError(f"{where}: unique_for says how long an idempotency_key counts; give one")
     options.transaction(where)
     return task_options(where, task), options
 
@@ -199,21 +204,30 @@ def _check_call(where: str, call: dict[str, object]) -> None:
             _text(where, name, call[name], longest=LONGEST_TEXT)
     if "step" in call:
         _text(where, "step", call["step"], longest=LONGEST_TEXT)
-    if "idempotency_key" in call:
-        _text(where, "idempotency_key", call["idempotency_key"])
+    _check_key(where, call)
     for name in ("as_root", "notify"):
         if name in call:
             _flag(where, name, call[name])
+    if "tags" in call:
+        _tags(where, call["tags"])
+    if "metadata" in call and not isinstance(call["metadata"], Mapping):
+        raise ValueError(f"{where}: metadata must be a mapping, not {call['metadata']!r}")
+
+
+def _check_key(where: str, call: dict[str, object]) -> None:
+    """Check what belongs to an idempotency key."""
+    if "idempotency_key" in call:
+        _text(where, "idempotency_key", call["idempotency_key"])
+    if call.get("unique_for") is not None:
+        call["unique_for"] = lasting = seconds(where, "unique_for", call["unique_for"])
+        if lasting <= 0:
+            raise ValueError(f"{where}: unique_for must be above 0, not {lasting}")
     if "on_duplicate" in call:
         call["on_duplicate"] = _member(where, "on_duplicate", call["on_duplicate"], OnDuplicate)
     if call.get("on_mismatch", "error") not in ("error", "ignore"):
         raise ValueError(
             f'{where}: on_mismatch must be "error" or "ignore", not {call["on_mismatch"]!r}'
         )
-    if "tags" in call:
-        _tags(where, call["tags"])
-    if "metadata" in call and not isinstance(call["metadata"], Mapping):
-        raise ValueError(f"{where}: metadata must be a mapping, not {call['metadata']!r}")
 
 
 def _check_step(where: str, options: CallOptions) -> None:

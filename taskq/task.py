@@ -337,6 +337,7 @@ class Task(Generic[P, R]):
             digest=digest(payload),
             on_duplicate=self._call.on_duplicate,
             check_arguments=self._call.on_mismatch == "error",
+            unique_for=self._call.unique_for,
         )
 
     def _as_step(self, step: str, payload: str, lineage: Lineage) -> Idempotency:

@@ -24,6 +24,7 @@ from msgspec import Struct
 from taskq.audit import Command
 from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
+from taskq.backends.pruning import Deletion, Mark, Pruned, Pruner
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
 from taskq.errors import BackendError
@@ -38,13 +39,17 @@ __all__ = (
     "Cancellation",
     "Capabilities",
     "ClaimRequest",
+    "Deletion",
     "Enlisted",
     "Heartbeat",
     "Hint",
     "Inspector",
+    "Mark",
     "Operator",
     "ProgressReport",
     "Promotion",
+    "Pruned",
+    "Pruner",
     "Renewal",
     "Store",
     "Topic",
@@ -336,7 +341,7 @@ class Backend(Protocol):
         ...
 
 
-class Store(Backend, Inspector, Operator, Protocol):
+class Store(Backend, Inspector, Operator, Pruner, Protocol):
     """A whole backend, as ``from_url`` gives it."""
 
 

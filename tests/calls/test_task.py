@@ -323,7 +323,7 @@ def test_a_taken_name_names_both_places(taskq: TaskQ) -> None:
         async def another() -> None: ...
 
 
-@pytest.mark.parametrize("option", ["unique_for", "run_in"])
+@pytest.mark.parametrize("option", ["run_in"])
 def test_an_option_whose_machinery_is_not_there_is_not_accepted(taskq: TaskQ, option: str) -> None:
     @taskq.activity
     async def send() -> None: ...
@@ -345,6 +345,9 @@ def test_an_option_whose_machinery_is_not_there_is_not_accepted(taskq: TaskQ, op
         ({"metadata": 3}, "metadata"),
         ({"on_duplicate": "maybe"}, "on_duplicate"),
         ({"on_mismatch": "maybe"}, "on_mismatch"),
+        ({"unique_for": 60}, "idempotency_key"),
+        ({"unique_for": 0, "idempotency_key": "a"}, "unique_for"),
+        ({"unique_for": "1h", "idempotency_key": "a"}, "unique_for"),
         ({"run_at": datetime(2035, 1, 1, tzinfo=UTC), "delay": 1}, "exclude"),
     ],
 )

@@ -1,6 +1,6 @@
 -- take_keys
-INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at) SELECT key.hash, key.queue, key.type, key.activity_id, key.digest, statement_timestamp()
-FROM unnest($1::BYTEA[], $2::TEXT[], $3::TEXT[], $4::UUID[], $5::BYTEA[]) AS key(hash, queue, type, activity_id, digest) ORDER BY key.hash ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash;
+INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at, expires_at) SELECT key.hash, key.queue, key.type, key.activity_id, key.digest, statement_timestamp(), CASE WHEN (key.unique_for IS NOT NULL) THEN least(statement_timestamp() + key.unique_for * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END AS anon_1
+FROM unnest($1::BYTEA[], $2::TEXT[], $3::TEXT[], $4::UUID[], $5::BYTEA[], $6::DOUBLE PRECISION[]) AS key(hash, queue, type, activity_id, digest, unique_for) ORDER BY key.hash ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash;
 
 -- lock_keys
 SELECT taskq_keys.hash
@@ -13,7 +13,7 @@ FROM taskq_keys JOIN taskq_activities ON taskq_keys.activity_id = taskq_activiti
 WHERE taskq_keys.hash = ANY ($1::BYTEA[]) AND (taskq_keys.expires_at IS NULL OR taskq_keys.expires_at > statement_timestamp());
 
 -- point_keys
-UPDATE taskq_keys SET activity_id=key.activity_id, digest=key.digest, created_at=statement_timestamp(), expires_at=NULL FROM unnest((SELECT $1::BYTEA[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BYTEA[] AS anon_3)) AS key(hash, activity_id, digest) WHERE taskq_keys.hash = key.hash;
+UPDATE taskq_keys SET activity_id=key.activity_id, digest=key.digest, created_at=statement_timestamp(), expires_at=CASE WHEN (key.unique_for IS NOT NULL) THEN least(statement_timestamp() + key.unique_for * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END FROM unnest((SELECT $1::BYTEA[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BYTEA[] AS anon_3), (SELECT $4::DOUBLE PRECISION[] AS anon_4)) AS key(hash, activity_id, digest, unique_for) WHERE taskq_keys.hash = key.hash;
 
 -- free_keys
 DELETE FROM taskq_keys WHERE taskq_keys.hash = ANY ($1::BYTEA[]);
@@ -190,6 +190,26 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT 
 INSERT INTO taskq_events (activity_id, at, kind, claim, detail) SELECT link.activity_id, statement_timestamp(), 'linked', link.claim, link.detail
 FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::BIGINT[] AS anon_2), (SELECT $3::TEXT[] AS anon_3)) AS link(activity_id, claim, detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
+-- prune (due tops)
+SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.created_at AS created_at, coalesce(taskq_activities.finished_at, taskq_activities.created_at) AS since
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = $2::VARCHAR AND taskq_activities.id > $3::UUID ORDER BY taskq_activities.id
+ LIMIT 1000) AS looked
+WHERE looked.since <= $4::TIMESTAMP WITH TIME ZONE AND (looked.parent_id IS NULL OR NOT (EXISTS (SELECT *
+FROM taskq_activities AS mother
+WHERE mother.id = looked.parent_id))) ORDER BY looked.id
+ LIMIT $5::INTEGER;
+
+-- prune (expired keys)
+SELECT taskq_keys.hash
+FROM taskq_keys
+WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= $1::TIMESTAMP WITH TIME ZONE ORDER BY taskq_keys.expires_at
+ LIMIT $2::INTEGER FOR UPDATE SKIP LOCKED;
+
+-- prune (alone)
+SELECT pg_try_advisory_xact_lock(1953591409, $1::INTEGER) AS pg_try_advisory_xact_lock_1;
+
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;
 
@@ -247,27 +267,27 @@ FROM unnest($29::TEXT[], $30::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
 
 -- submit_keyed
 WITH taken AS
-(INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at) SELECT $23::BYTEA AS anon_1, $24::VARCHAR AS anon_2, $25::VARCHAR AS anon_3, $26::UUID AS anon_4, $27::BYTEA AS anon_5, statement_timestamp() ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash),
+(INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at, expires_at) SELECT $23::BYTEA AS anon_1, $24::VARCHAR AS anon_2, $25::VARCHAR AS anon_3, $26::UUID AS anon_4, $27::BYTEA AS anon_5, statement_timestamp(), CASE WHEN ($28::FLOAT IS NOT NULL) THEN least(statement_timestamp() + $28::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END AS anon_6 ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash),
 stored AS
 (INSERT INTO taskq_activities (id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, status, created_at, ready_at) SELECT $1::UUID AS id, $2::VARCHAR AS queue, $3::VARCHAR AS type, $4::SMALLINT AS priority, $5::VARCHAR AS payload, $6::INTEGER AS max_retries, $7::INTEGER AS max_crashes, $8::BIGINT AS timeout_ms, $9::VARCHAR AS policy, $10::VARCHAR AS metadata, $11::VARCHAR AS tags, $12::VARCHAR AS source, $13::VARCHAR AS correlation_id, $14::VARCHAR AS user_id, $15::VARCHAR AS idempotency_key, $16::BOOLEAN AS isolate, $17::UUID AS parent_id, $18::UUID AS root_id, $19::UUID AS origin_id, $20::INTEGER AS depth, CASE WHEN (coalesce($21::TIMESTAMP WITH TIME ZONE, CASE WHEN ($22::FLOAT IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + $22::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) > statement_timestamp()) THEN 'scheduled' ELSE 'pending' END AS status, statement_timestamp() AS created_at, coalesce($21::TIMESTAMP WITH TIME ZONE, CASE WHEN ($22::FLOAT IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + $22::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS ready_at
 WHERE EXISTS (SELECT *
 FROM taken) ON CONFLICT (id) DO NOTHING RETURNING taskq_activities.id)
  SELECT count(*) AS count_1
 FROM taken
-WHERE (SELECT set_config('lock_timeout', $28::VARCHAR, true) AS set_config_1) IS NOT NULL AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_2) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_2
-FROM unnest($29::TEXT[], $30::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
+WHERE (SELECT set_config('lock_timeout', $29::VARCHAR, true) AS set_config_1) IS NOT NULL AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_2) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_2
+FROM unnest($30::TEXT[], $31::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
 
 -- submit_keyed (rare)
 WITH taken AS
-(INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at) SELECT $29::BYTEA AS anon_1, $30::VARCHAR AS anon_2, $31::VARCHAR AS anon_3, $32::UUID AS anon_4, $33::BYTEA AS anon_5, statement_timestamp() ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash),
+(INSERT INTO taskq_keys (hash, queue, type, activity_id, digest, created_at, expires_at) SELECT $29::BYTEA AS anon_1, $30::VARCHAR AS anon_2, $31::VARCHAR AS anon_3, $32::UUID AS anon_4, $33::BYTEA AS anon_5, statement_timestamp(), CASE WHEN ($34::FLOAT IS NOT NULL) THEN least(statement_timestamp() + $34::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END AS anon_6 ON CONFLICT (hash) DO NOTHING RETURNING taskq_keys.hash),
 stored AS
 (INSERT INTO taskq_activities (id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, status, created_at, ready_at, step, generation, expires_at, deadline_at) SELECT $1::UUID AS id, $2::VARCHAR AS queue, $3::VARCHAR AS type, $4::SMALLINT AS priority, $5::VARCHAR AS payload, $6::INTEGER AS max_retries, $7::INTEGER AS max_crashes, $8::BIGINT AS timeout_ms, $9::VARCHAR AS policy, $10::VARCHAR AS metadata, $11::VARCHAR AS tags, $12::VARCHAR AS source, $13::VARCHAR AS correlation_id, $14::VARCHAR AS user_id, $15::VARCHAR AS idempotency_key, $16::BOOLEAN AS isolate, $17::UUID AS parent_id, $18::UUID AS root_id, $19::UUID AS origin_id, $20::INTEGER AS depth, CASE WHEN (coalesce($21::TIMESTAMP WITH TIME ZONE, CASE WHEN ($22::FLOAT IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + $22::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) > statement_timestamp()) THEN 'scheduled' ELSE 'pending' END AS status, statement_timestamp() AS created_at, coalesce($21::TIMESTAMP WITH TIME ZONE, CASE WHEN ($22::FLOAT IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + $22::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS ready_at, $23::VARCHAR AS step, $24::INTEGER AS generation, least($25::TIMESTAMP WITH TIME ZONE, CASE WHEN ($26::FLOAT IS NOT NULL) THEN least(statement_timestamp() + $26::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS expires_at, least($27::TIMESTAMP WITH TIME ZONE, CASE WHEN ($28::FLOAT IS NOT NULL) THEN least(statement_timestamp() + $28::FLOAT * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS deadline_at
 WHERE EXISTS (SELECT *
 FROM taken) ON CONFLICT (id) DO NOTHING RETURNING taskq_activities.id)
  SELECT count(*) AS count_1
 FROM taken
-WHERE (SELECT set_config('lock_timeout', $34::VARCHAR, true) AS set_config_1) IS NOT NULL AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_2) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_2
-FROM unnest($35::TEXT[], $36::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
+WHERE (SELECT set_config('lock_timeout', $35::VARCHAR, true) AS set_config_1) IS NOT NULL AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_2) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_2
+FROM unnest($36::TEXT[], $37::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
 
 -- claim (one queue)
 UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id

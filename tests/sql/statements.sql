@@ -405,6 +405,75 @@ FROM taskq_activities
 WHERE taskq_activities.fingerprint = :fingerprint_1 AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
  LIMIT :param_2 OFFSET :param_3) AS anon_1 GROUP BY anon_1.queue, anon_1.status;
 
+-- prune (trees)
+WITH RECURSIVE found(top, id, status, since) AS
+(SELECT taskq_activities.id AS top, taskq_activities.id AS id, taskq_activities.status AS status, coalesce(taskq_activities.finished_at, taskq_activities.created_at) AS since
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_tops]) UNION SELECT found.top AS top, child.id AS id, child.status AS status, coalesce(child.finished_at, child.created_at) AS coalesce_1
+FROM found, taskq_activities AS child
+WHERE child.parent_id = found.id AND child.parent_id IS NOT NULL)
+ SELECT found.top, found.id, found.status, found.since
+FROM found;
+
+-- prune (kept still)
+SELECT taskq_activities.id, taskq_activities.status, coalesce(taskq_activities.finished_at, taskq_activities.created_at) AS since
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
+
+-- prune (next queue)
+SELECT min(taskq_activities.queue) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.queue > :queue;
+
+-- prune (due tops)
+SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.created_at AS created_at, coalesce(taskq_activities.finished_at, taskq_activities.created_at) AS since
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = :status AND taskq_activities.id > :after ORDER BY taskq_activities.id
+ LIMIT 1000 OFFSET :param_1) AS looked
+WHERE looked.since <= :cutoff AND (looked.parent_id IS NULL OR NOT (EXISTS (SELECT *
+FROM taskq_activities AS mother
+WHERE mother.id = looked.parent_id))) ORDER BY looked.id
+ LIMIT :limit OFFSET :param_2;
+
+-- prune (end of look)
+WITH looked AS
+(SELECT taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.created_at AS created_at, coalesce(taskq_activities.finished_at, taskq_activities.created_at) AS since
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = :status AND taskq_activities.id > :after ORDER BY taskq_activities.id
+ LIMIT 1000 OFFSET :param_1)
+ SELECT (SELECT looked.id
+FROM looked ORDER BY looked.id DESC
+ LIMIT 1 OFFSET :param_2) AS last, (SELECT count(*) AS count_1
+FROM looked) >= 1000 AS more, EXISTS (SELECT *
+FROM looked
+WHERE looked.created_at <= :cutoff) AS earlier;
+
+-- prune (keys of)
+SELECT taskq_keys.hash, taskq_keys.activity_id
+FROM taskq_keys
+WHERE taskq_keys.activity_id IN (__[POSTCOMPILE_ids]);
+
+-- prune (keys kept still)
+SELECT taskq_keys.hash, taskq_keys.activity_id
+FROM taskq_keys
+WHERE taskq_keys.activity_id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_keys.hash;
+
+-- prune (delete keys)
+DELETE FROM taskq_keys WHERE taskq_keys.hash IN (__[POSTCOMPILE_hashes]);
+
+-- prune (delete events)
+DELETE FROM taskq_events WHERE taskq_events.activity_id IN (__[POSTCOMPILE_ids]);
+
+-- prune (delete activities)
+DELETE FROM taskq_activities WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- prune (expired keys)
+SELECT taskq_keys.hash
+FROM taskq_keys
+WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= :now ORDER BY taskq_keys.expires_at
+ LIMIT :limit OFFSET :param_1;
+
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES (:id, :at, :actor, :action, :reason, :target, :detail, :command_id) ON CONFLICT (command_id) DO NOTHING;
 

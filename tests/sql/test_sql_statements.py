@@ -20,6 +20,7 @@ from taskq.backends.sql import (
     children,
     linking,
     operating_statements,
+    pruning_statements,
     queries,
     statements,
 )
@@ -35,6 +36,19 @@ SHAPES = {
     "one queue": ClaimShape(queues=1, types=0),
     "one type": ClaimShape(queues=0, types=1),
     "two queues, and two types of others": ClaimShape(queues=2, types=2),
+}
+PRUNING = {
+    "trees": pruning_statements.trees(),
+    "kept still": pruning_statements.kept_still(patient=True),
+    "next queue": pruning_statements.next_queue(),
+    "due tops": pruning_statements.due_tops(),
+    "end of look": pruning_statements.end_of_look(),
+    "keys of": pruning_statements.keys_of(),
+    "keys kept still": pruning_statements.keys_kept_still(patient=True),
+    "delete keys": pruning_statements.delete_keys(),
+    "delete events": pruning_statements.delete_events(),
+    "delete activities": pruning_statements.delete_activities(),
+    "expired keys": pruning_statements.expired_keys(),
 }
 FILTERS = {
     "all": Filter(),
@@ -83,6 +97,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "link", linking.on_sqlite()
     counted = narrowed(Filter(fingerprint="0123456789abcdef"), parsed("queue:mail user:*"))
     yield "counted", causes.counted(counted, FIRST, 10)
+    for name, statement in PRUNING.items():
+        yield f"prune ({name})", statement
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
     for name, filter in FILTERS.items():

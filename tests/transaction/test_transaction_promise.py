@@ -372,3 +372,18 @@ async def test_a_step_and_its_limits_are_stored_like_any_other_call(
     assert (info.step, info.idempotency_key, info.parent_id) == ("sum", None, future.id)
     assert (info.deadline_at, info.depth) == (above.deadline_at, 1)
     assert info.expires_at == info.created_at + timedelta(seconds=60)
+
+
+async def test_a_key_that_has_expired_is_free(caller: Caller, add: Add) -> None:
+    """promise:G3"""
+    hour = timedelta(hours=1)
+    async with caller.transaction() as transaction:
+        first = await transaction.delay(add, 1, 2, idempotency_key="order", unique_for=hour)
+        same = await transaction.delay(add, 1, 2, idempotency_key="order", unique_for=hour)
+        await transaction.execute("UPDATE taskq_keys SET expires_at = created_at")
+        second = await transaction.delay(add, 3, 4, idempotency_key="order", unique_for=hour)
+        again = await transaction.delay(add, 3, 4, idempotency_key="order")
+        await transaction.commit()
+
+    assert (same.id, again.id) == (first.id, second.id)
+    assert second.id != first.id

@@ -94,6 +94,7 @@ assert_type(
         idempotency_key="order-42",
         on_duplicate=OnDuplicate.NO_REUSE,
         on_mismatch="ignore",
+        unique_for=timedelta(hours=1),
         metadata={"a": 1},
         tags={"region": "eu"},
         correlation_id="c",

@@ -27,7 +27,7 @@ from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
 from taskq.backends.memory.cancelling import cancel, cancel_below
 from taskq.backends.memory.operator import MemoryOperator
-from taskq.backends.memory.reader import MemoryReader
+from taskq.backends.memory.pruning import MemoryPruner
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
@@ -43,7 +43,7 @@ from taskq.lifecycle import (
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 
 
-class MemoryBackend(MemoryOperator, MemoryReader):
+class MemoryBackend(MemoryOperator, MemoryPruner):
     """``taskq.backends.Store`` in memory: it ends with the process. ``clock`` is its only time.
 
     Methods never suspend, so they may be called from any thread and any event loop. What is stored

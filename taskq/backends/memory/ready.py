@@ -19,8 +19,8 @@ _Place: TypeAlias = tuple[int, datetime, UUID]
 class ReadyLines:
     """Pending activities: a heap per queue, type and isolation.
 
-    A row that leaves pending stays in its heap and is dropped when it comes to the head; one that
-    comes back is added again.
+    A row that leaves pending, or is deleted, stays in its heap and is dropped when it comes to the
+    head; one that comes back is added again.
     """
 
     def __init__(self, rows: Mapping[UUID, Row]) -> None:
@@ -54,11 +54,12 @@ class ReadyLines:
     def _take_children(self, request: ClaimRequest) -> Iterator[Row]:
         """Those with a parent, the deepest first. They stay in their lines, to be dropped there."""
         places = {place for line in self._wanted(request) for place in line}
-        rows = (self._rows[id] for _, _, id in places)
+        rows = (self._rows.get(id) for _, _, id in places)
         children = [
             row
             for row in rows
-            if row.activity.parent_id is not None
+            if row is not None
+            and row.activity.parent_id is not None
             and row.status is Status.PENDING
             and row.isolate is request.alone
         ]
@@ -75,9 +76,8 @@ class ReadyLines:
     def _clean(self, line: list[_Place], isolate: bool) -> bool:
         """Drop what is no longer pending at its place; whether anything is left."""
         while line:
-            row = self._rows[line[0][2]]
-            here = row.isolate is isolate and _place(row) == line[0]
-            if here and row.status is Status.PENDING:
+            row = self._rows.get(line[0][2])
+            if row is not None and _is_here(row, line[0], isolate):
                 return True
             heapq.heappop(line)
         return False
@@ -98,8 +98,8 @@ class DueLine:
         """The row that is due first, left where it is."""
         while self._line:
             ready_at, id = self._line[0]
-            row = self._rows[id]
-            if row.status in _WAITING and row.ready_at == ready_at:
+            row = self._rows.get(id)
+            if row is not None and row.status in _WAITING and row.ready_at == ready_at:
                 return row
             heapq.heappop(self._line)
         return None
@@ -126,7 +126,9 @@ class LimitLine:
         """Remove and give the row whose limit has passed for the longest time."""
         while self._line and self._line[0][0] <= now:
             limit, id = heapq.heappop(self._line)
-            row = self._rows[id]
+            row = self._rows.get(id)
+            if row is None:
+                continue
             waits = row.status is Status.PENDING or row.status in _WAITING
             if waits and self._limit_of(row) == limit:
                 return row
@@ -138,6 +140,11 @@ _WAITING = frozenset({Status.SCHEDULED, Status.RETRYING})
 
 def _place(row: Row) -> _Place:
     return -row.activity.priority, row.ready_at, row.id
+
+
+def _is_here(row: Row, place: _Place, isolate: bool) -> bool:
+    pending = row.status is Status.PENDING
+    return pending and row.isolate is isolate and _place(row) == place
 
 
 def _types(lines: Mapping[tuple[str, bool], object]) -> Iterator[str]:

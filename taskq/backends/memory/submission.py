@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
+from taskq.backends.instants import later
 from taskq.backends.links import Link, link
 from taskq.backends.memory.row import Row, new_row
 from taskq.backends.memory.tables import Key, Tables
@@ -35,7 +36,8 @@ class Submission:
             if holder and resolve(activity.id, wanted, holder) is Resolution.RETURN:
                 self._link(activity, holder.id)
                 return Receipt(holder.id, False)
-            self._keys[wanted.hash] = Key(activity.id, wanted.digest)
+            until = None if wanted.unique_for is None else later(self._now, wanted.unique_for)
+            self._keys[wanted.hash] = Key(activity.id, wanted.digest, until)
         self._rows[activity.id] = new_row(activity, self._now)
         return Receipt(activity.id, True)
 
@@ -61,7 +63,7 @@ class Submission:
     def _holder(self, wanted: Idempotency) -> Holder | None:
         key = self._keys.get(wanted.hash) or self._tables.keys.get(wanted.hash)
         row = None if key is None else self._row(key.activity)
-        if key is None or row is None:
+        if key is None or row is None or key.has_expired(self._now):
             return None
         same = key.digest == wanted.digest
         return Holder(id=row.id, status=row.status, created_at=row.created_at, same_arguments=same)

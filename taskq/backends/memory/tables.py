@@ -20,10 +20,16 @@ from taskq.snapshot import Bucket, WorkerInfo
 
 
 class Key(Struct, frozen=True):
-    """A row of taskq_keys: the activity that a key points at, and the digest of its arguments."""
+    """A row of taskq_keys: the activity that a key points at, the digest of its arguments, and when
+    it is free again."""
 
     activity: UUID
     digest: bytes
+    expires_at: datetime | None = None
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether it is free again whatever it points at."""
+        return self.expires_at is not None and self.expires_at <= now
 
 
 class WorkerRow(Struct, frozen=True):
@@ -57,6 +63,17 @@ class Tables:
         if row.activity.parent_id is not None:
             self.children.setdefault(row.activity.parent_id, []).append(row.id)
         self._index(row)
+
+    def remove(self, row: Row) -> None:
+        """Drop a row that has ended, with its events, and what has it as parent from its list.
+
+        Its keys are dropped by the caller, for many rows at once."""
+        assert row.status.terminal, f"{row.id} is {row.status}"
+        del self.rows[row.id]
+        self.children.pop(row.id, None)
+        siblings = self.children.get(row.activity.parent_id or row.id)
+        if siblings is not None:
+            siblings.remove(row.id)
 
     def overdue(self, now: datetime) -> Iterator[Row]:
         """Remove from their line and give those that wait and whose limits have passed, as long as

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -17,6 +17,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import auditing, cancelling, causes, operating, reader, writer
 from taskq.backends.sql.chunks import CHUNK
+from taskq.backends.sql.pruning_store import PruningStore
 from taskq.model import Lease, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -35,7 +36,7 @@ from taskq.snapshot import (
 T = TypeVar("T")
 
 
-class CommonStore(ABC):
+class CommonStore(PruningStore):
     """``Inspector``, ``Operator`` and some of ``Backend``, over the two doors that each has."""
 
     @abstractmethod

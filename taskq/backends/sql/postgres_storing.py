@@ -28,7 +28,6 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
-    null,
     or_,
     select,
     update,
@@ -93,6 +92,7 @@ _KEY: Final[dict[str, TypeEngine[Any]]] = {
     "type": Text(),
     "activity_id": Uuid(),
     "digest": LargeBinary(),
+    "unique_for": Double(),
 }
 
 
@@ -124,10 +124,10 @@ def insert_activities(*, rare: bool = False) -> Executable:
 def submit_keyed(*, rare: bool = False) -> Executable:
     """As ``submit_one``, with a key, if that is free: answers 0, with nothing done, else.
 
-    ``hash`` and ``digest`` besides.
+    ``hash``, ``digest`` and ``unique_for`` (seconds) besides.
     """
     key = insert(keys).from_select(
-        ["hash", "queue", "type", "activity_id", "digest", "created_at"],
+        ["hash", "queue", "type", "activity_id", "digest", "created_at", "expires_at"],
         select(
             bindparam("hash", type_=LargeBinary()),
             bindparam("key_queue", type_=Text()),
@@ -135,6 +135,7 @@ def submit_keyed(*, rare: bool = False) -> Executable:
             bindparam("key_id", type_=Uuid()),
             bindparam("digest", type_=LargeBinary()),
             ARRIVAL,
+            _until(bindparam("unique_for", type_=Double())),
         ),
     )
     taken = key.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash).cte("taken")
@@ -195,8 +196,10 @@ def take_keys() -> Executable:
     Waits for whoever is just inserting the same one.
     """
     key = spread("key", _KEY, hidden=False)
-    names = [*(each.name for each in key.c), "created_at"]
-    taken = insert(keys).from_select(names, select(*key.c, ARRIVAL).order_by(key.c.hash))
+    given = [each for each in key.c if each.name != "unique_for"]
+    names = [*(each.name for each in given), "created_at", "expires_at"]
+    rows = select(*given, ARRIVAL, _until(key.c.unique_for)).order_by(key.c.hash)
+    taken = insert(keys).from_select(names, rows)
     return taken.on_conflict_do_nothing(index_elements=["hash"]).returning(keys.c.hash)
 
 
@@ -234,7 +237,8 @@ def key_holders() -> Executable:
 @cache
 def point_keys() -> Executable:
     """Point the given keys, which are kept still, at other activities."""
-    key = spread("key", {name: _KEY[name] for name in ("hash", "activity_id", "digest")})
+    names = ("hash", "activity_id", "digest", "unique_for")
+    key = spread("key", {name: _KEY[name] for name in names})
     return (
         update(keys)
         .where(keys.c.hash == key.c.hash)
@@ -242,7 +246,7 @@ def point_keys() -> Executable:
             activity_id=key.c.activity_id,
             digest=key.c.digest,
             created_at=ARRIVAL,
-            expires_at=null(),
+            expires_at=_until(key.c.unique_for),
         )
     )
 
@@ -257,6 +261,11 @@ def free_keys() -> Executable:
 def existing() -> Executable:
     """Which of ``ids`` are there."""
     return select(_activity.id).where(_activity.id == any_(_ids))
+
+
+def _until(unique_for: ColumnElement[Any]) -> ColumnElement[Any]:
+    """When a key is free again; NULL where that is never said."""
+    return case((unique_for.is_not(None), func.least(ARRIVAL + unique_for * SECOND, _last)))
 
 
 def _hashes() -> ColumnElement[Any]:

@@ -107,6 +107,7 @@ def _take_keys(first: Mapping[bytes, Activity[object]]) -> Steps[set[bytes]]:
             "key_type": [each.type for each in key],
             "key_activity_id": [each.id for each in key],
             "key_digest": [each.idempotency and each.idempotency.digest for each in key],
+            "key_unique_for": [_unique_for(each) for each in key],
         }
         taken = yield statements.take_keys(), values
         fresh |= {hash for [hash] in taken}
@@ -122,7 +123,9 @@ def _point_keys(submission: Submission, taken: Mapping[bytes, UUID]) -> Steps[No
     moved = [key for hash, key in keys.items() if taken.get(_bytes(hash)) != key["activity_id"]]
     if moved:
         names = ("hash", "activity_id", "digest")
-        values = {f"key_{name}": [key[name] for key in moved] for name in names}
+        values: Columns = {f"key_{name}": [key[name] for key in moved] for name in names}
+        lasting = {each.id: _unique_for(each) for each in submission.activities}
+        values["key_unique_for"] = [lasting[_id(key["activity_id"])] for key in moved]
         yield statements.point_keys(), values
     vain = sorted(taken.keys() - keys.keys())
     if vain:
@@ -132,6 +135,16 @@ def _point_keys(submission: Submission, taken: Mapping[bytes, UUID]) -> Steps[No
 def _bytes(value: object) -> bytes:
     assert isinstance(value, bytes)
     return value
+
+
+def _id(value: object) -> UUID:
+    assert isinstance(value, UUID)
+    return value
+
+
+def _unique_for(activity: Activity[object]) -> float | None:
+    """For how many seconds its key is its own."""
+    return None if activity.idempotency is None else bounded(activity.idempotency.unique_for)
 
 
 def parts(activities: Sequence[Activity[object]]) -> list[Sequence[Activity[object]]]:
@@ -190,6 +203,7 @@ def key_of(activity: Activity[object]) -> dict[str, object]:
         "key_queue": activity.queue,
         "key_type": activity.type,
         "key_id": activity.id,
+        "unique_for": bounded(key.unique_for),
     }
 
 

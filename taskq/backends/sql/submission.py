@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from taskq.backends.instants import later
 from taskq.backends.links import Link, link
 from taskq.codec import canonical
 from taskq.errors import SerializationError
@@ -86,6 +87,7 @@ class Submission:
             digest=wanted.digest,
             parent_id=activity.parent_id,
         )
+        until = None if wanted.unique_for is None else later(self._now, wanted.unique_for)
         self._keys[wanted.hash] = {
             "hash": wanted.hash,
             "queue": activity.queue,
@@ -93,7 +95,7 @@ class Submission:
             "activity_id": activity.id,
             "digest": wanted.digest,
             "created_at": self._now,
-            "expires_at": None,
+            "expires_at": until,
         }
 
 

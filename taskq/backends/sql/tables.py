@@ -295,6 +295,9 @@ keys = Table(
     sqlite_with_rowid=False,
 )
 
+# Keys that have expired and were not taken again, for whoever sweeps them away.
+_index("taskq_keys_expiring", keys.c.expires_at, where=keys.c.expires_at.is_not(None))
+
 workers = Table(
     "taskq_workers",
     metadata,

@@ -247,6 +247,13 @@ def _keys(kinds: _Kinds) -> None:
         rowid=False,
     )
     op.create_index("taskq_keys_activity", "taskq_keys", ["activity_id"])
+    op.create_index(
+        "taskq_keys_expiring",
+        "taskq_keys",
+        ["expires_at"],
+        postgresql_where=sa.text("expires_at IS NOT NULL"),
+        sqlite_where=sa.text("expires_at IS NOT NULL"),
+    )
 
 
 def _workers(kinds: _Kinds) -> None:

@@ -32,6 +32,7 @@ from taskq.testing.conformance.operator_retry import OperatorRetryTests
 from taskq.testing.conformance.outcomes import OutcomeTests
 from taskq.testing.conformance.progress import ProgressTests
 from taskq.testing.conformance.promote import PromoteTests
+from taskq.testing.conformance.pruning import DeleteTests, PruneTests, UniqueForTests
 from taskq.testing.conformance.reading import (
     ReadingTests,
     SeriesTests,
@@ -80,6 +81,9 @@ class BackendConformance(
     OperatorRetryTests,
     OperatorCommandTests,
     DeadLetterTests,
+    DeleteTests,
+    PruneTests,
+    UniqueForTests,
     TextTests,
     SharingTests,
     TransactionTests,

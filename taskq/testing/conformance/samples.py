@@ -41,6 +41,7 @@ def keyed(
     *,
     type: str = "work",
     check_arguments: bool = True,
+    unique_for: float | None = None,
     **changes: object,
 ) -> Activity[object]:
     """A call with an idempotency key, hashed and digested as call-sites do."""
@@ -51,6 +52,7 @@ def keyed(
         digest=hashlib.sha256(activity.payload.encode()).digest(),
         on_duplicate=on_duplicate,
         check_arguments=check_arguments,
+        unique_for=unique_for,
     )
     return replace(activity, idempotency=idempotency)
 
