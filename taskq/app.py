@@ -25,6 +25,7 @@ from taskq.identifiers import as_id
 from taskq.logs import listener_failed, without_effect
 from taskq.middleware import Middleware
 from taskq.model import Activity, Receipt
+from taskq.operations import Operations
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.publisher import Publisher
 from taskq.registry import (
@@ -86,7 +87,8 @@ class TaskQ:
     default policy. ``settings`` replaces environment and file, ``**overrides`` single settings.
     ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
     manager entered around each worker. ``clock`` replaces the machine's, for tests. Nothing is
-    opened before the first use.
+    opened before the first use. ``taskq.operator`` retries, moves, cancels and deletes what is
+    stored.
 
     Raises ConfigurationError for a setting out of bounds, a file of settings that cannot be read,
     or a URL that nobody serves.
@@ -138,6 +140,7 @@ class TaskQ:
             clock=self.clock,
             publisher=self.publisher,
         )
+        self.operator = Operations(self.client, self.registry.task)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 
