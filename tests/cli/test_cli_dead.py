@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from taskq.model import ErrorInfo, Status
 from taskq.snapshot import Filter, Page
 
 SENTENCES = ("no such user {}", "bad row {}", "timed out after {} s", "'{}' is no date", "broken")
-EACH = 40
+EACH = int(os.environ.get("TASKQ_TEST_DEAD_LETTERS", "40"))
+"""How many of each cause; 200 make a thousand, retried at 50 a second."""
+RATE = max(40, EACH // 4)
 
 
 def fill(shelf, each: int = EACH) -> None:
@@ -77,7 +80,7 @@ def test_a_group_is_edited_and_retried_and_the_rest_purged(cli, shelf, start) ->
     skips; operators' commands are on record."""
     fill(shelf)
     users = cause(cli, "no such user")
-    command = ("dead", "retry", users, "--set", 'name="ada"', "--rate", "40", "--yes")
+    command = ("dead", "retry", users, "--set", 'name="ada"', "--rate", str(RATE), "--yes")
 
     process = start(*command, "--reason", "first")
     process.until(lambda: len(infos(shelf, '"ada"')) > 0, "a first chunk", 30)
