@@ -76,11 +76,17 @@ _ATTEMPT = Attempt(
     policy=_POLICY,
 )
 _ONCE = msgspec.structs.replace(_POLICY, retry_on_timeout=False)
+_NO_DEAD_LETTER = msgspec.structs.replace(_POLICY, dead_letter=False)
 _ERROR = ErrorInfo(type="ValueError", message="no")
 _ENDS: tuple[tuple[str, Outcome, Mapping[str, object]], ...] = (
     ("it returned", Succeeded("null"), {}),
     ("it failed, retries left", Failed(error=_ERROR), {}),
     ("it failed, no retry left", Failed(error=_ERROR), {"max_retries": 0}),
+    (
+        "it failed, no retry left, `dead_letter=False`",
+        Failed(error=_ERROR),
+        {"max_retries": 0, "policy": _NO_DEAD_LETTER},
+    ),
     ("it failed, not to be retried", Failed(error=_ERROR, retryable=False), {}),
     ("it timed out, retries left", TimedOut(_ERROR), {}),
     ("it timed out, no retry left", TimedOut(_ERROR), {"max_retries": 0}),

@@ -25,6 +25,7 @@ from taskq.identifiers import as_id
 from taskq.logs import listener_failed, without_effect
 from taskq.middleware import Middleware
 from taskq.model import Activity, Receipt
+from taskq.operations import Operations
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.pruning import Retention
 from taskq.publisher import Publisher
@@ -87,7 +88,8 @@ class TaskQ:
     default policy. ``settings`` replaces environment and file, ``**overrides`` single settings.
     ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
     manager entered around each worker. ``clock`` replaces the machine's, for tests. Nothing is
-    opened before the first use. ``taskq.retention`` deletes what has ended.
+    opened before the first use. ``taskq.operator`` retries, moves, cancels and deletes what is
+    stored; ``taskq.retention`` deletes what has ended.
 
     Raises ConfigurationError for a setting out of bounds, a file of settings that cannot be read,
     or a URL that nobody serves.
@@ -126,6 +128,7 @@ class TaskQ:
                 queue=self.settings.queue,
                 max_retries=self.settings.max_retries,
                 max_crashes=self.settings.max_crashes,
+                dead_letter=self.settings.dead_letter_queue_enabled,
                 timeout=self.settings.timeout,
                 retry=self.settings.retry,
             )
@@ -139,6 +142,7 @@ class TaskQ:
             publisher=self.publisher,
         )
         self.retention = Retention(self.client, self.settings.retention)
+        self.operator = Operations(self.client, self.registry.task)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -19,6 +19,11 @@ class Command(Struct, frozen=True, kw_only=True):
     actor: str
     reason: str = ""
     id: UUID | None = None
+
+
+def named(ids: Sequence[UUID]) -> str:
+    """What a command was about, for people: the id, or how many."""
+    return str(ids[0]) if len(ids) == 1 else f"{len(ids)} activities"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

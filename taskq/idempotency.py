@@ -55,6 +55,14 @@ def step_digest(type: str, payload: str) -> bytes:
     return hashlib.sha256(f"{type}\0{payload}".encode()).digest()
 
 
+def renewed_digest(type: str, payload: str, *, step: bool) -> bytes:
+    """What the key, or with ``step`` the step, of an activity stands for when its payload has
+    become this one."""
+    if step:
+        return step_digest(type, payload)
+    return hashlib.sha256(payload.encode()).digest()
+
+
 def resolve(new_id: UUID, wanted: Idempotency, holder: Holder) -> Resolution:
     """What a call with id ``new_id`` gets when its key is held (seed:I2–I5, D22; design 2.2).
 

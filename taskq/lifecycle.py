@@ -13,9 +13,16 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct
 
+from taskq.fingerprint import fingerprint
 from taskq.model import COUNTED_TO, Activity, Attempt, ErrorInfo, ErrorKind, Hook, Status
+
+_AGAIN: Mapping[Status, str] = {
+    Status.PENDING: "retried by an operator",
+    Status.SCHEDULED: "retried by an operator, later",
+}
 
 TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
     Status.SCHEDULED: {
@@ -25,6 +32,7 @@ TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
     },
     Status.PENDING: {
         Status.PROCESSING: "claimed",
+        Status.SCHEDULED: "rescheduled by an operator",
         Status.CANCELLED: "cancelled",
     },
     Status.PROCESSING: {
@@ -41,9 +49,9 @@ TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
         Status.PROCESSING: "past its deadline, claimed to be ended",
         Status.CANCELLED: "cancelled",
     },
-    Status.FAILED: {Status.PENDING: "retried by an operator"},
-    Status.DEAD_LETTER: {Status.PENDING: "retried by an operator"},
-    Status.CANCELLED: {Status.PENDING: "retried by an operator"},
+    Status.FAILED: _AGAIN,
+    Status.DEAD_LETTER: _AGAIN,
+    Status.CANCELLED: _AGAIN,
     Status.COMPLETED: {},
 }
 """From each state, the states that may follow, each with its cause (seed:L3, seed:L4)."""
@@ -52,6 +60,15 @@ RETRYABLE_BY_OPERATOR = frozenset(
     status for status, following in TRANSITIONS.items() if status.terminal and following
 )
 """The terminal states from which an operator may send an activity round again."""
+
+RESCHEDULABLE_BY_OPERATOR = frozenset({Status.PENDING, Status.SCHEDULED, Status.RETRYING})
+"""The states in which an operator may say when an activity is to run: it waits."""
+
+STARTABLE_BY_OPERATOR = RESCHEDULABLE_BY_OPERATOR - {Status.PENDING}
+"""The states in which an operator may let an activity run at once: it waits for its time."""
+
+REORDERABLE_BY_OPERATOR = frozenset(status for status in Status if not status.terminal)
+"""The states in which an operator may change a priority: it may be claimed yet."""
 
 
 class Succeeded(Struct, frozen=True, gc=False):
@@ -142,6 +159,8 @@ class Note(StrEnum):
     HANDED_BACK = "handed_back"
     CANCEL_REQUESTED = "cancel_requested"
     RETRIED = "retried"
+    RESCHEDULED = "rescheduled"
+    PRIORITY_CHANGED = "priority_changed"
     LINKED = "linked"
 
 
@@ -154,6 +173,7 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     was accepted meanwhile, ``if_cancel_requested`` (never None where ``status`` is no end) is the
     state instead. With a ``note`` it has run and will run again: it expires no more, and
     ``expires_at`` is cleared. State, result, error, note and hooks are one transaction.
+    ``fingerprint`` is the cause of a failure that ended it, see there; None where it has not.
     """
 
     id: UUID
@@ -167,6 +187,7 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     isolate: bool = False
     result: str | None = None
     error: ErrorInfo | None = None
+    fingerprint: str | None = None
     note: Note | None = None
     hook_names: tuple[Hook, ...] = ()
     hooks: tuple[Activity[object], ...] = ()
@@ -247,6 +268,13 @@ def lateness(attempt: Attempt, *, after: float) -> Expired | Overdue | None:
     return None
 
 
+def rescheduled(status: Status, when: datetime, now: datetime) -> Status:
+    """The state of what waits, once it is to run at ``when``; both aware, ``now`` the store's."""
+    if when <= now:
+        return Status.PENDING
+    return Status.RETRYING if status is Status.RETRYING else Status.SCHEDULED
+
+
 def cancelled_error(attempts: int) -> ErrorInfo:
     """What is recorded for a cancelled activity."""
     return ErrorInfo(
@@ -287,7 +315,7 @@ def _retried(
 ) -> Transition:
     retry = attempt.retry_count + 1
     if attempt.max_retries is not None and retry > attempt.max_retries:
-        return _ended(attempt, Status.DEAD_LETTER, error)
+        return _exhausted(attempt, error)
     if delay is None:
         delay = attempt.policy.retry.delay(retry, chance=chance)
     return _transition(
@@ -311,7 +339,7 @@ def _crashed(attempt: Attempt) -> Transition:
         attempts=attempt.number,
     )
     if crashes >= attempt.max_crashes:
-        return _ended(attempt, Status.DEAD_LETTER, error, crash_count=crashes, only_if_expired=True)
+        return _exhausted(attempt, error, crash_count=crashes, only_if_expired=True)
     return _transition(
         attempt,
         Status.PENDING,
@@ -321,6 +349,21 @@ def _crashed(attempt: Attempt) -> Transition:
         note=Note.CRASHED,
         only_if_expired=True,
     )
+
+
+def _exhausted(
+    attempt: Attempt,
+    error: ErrorInfo,
+    *,
+    crash_count: int | None = None,
+    only_if_expired: bool = False,
+) -> Transition:
+    """Nothing is left to try: a dead letter, or just a failure where there are to be none."""
+    status = Status.DEAD_LETTER
+    if not attempt.policy.dead_letter:
+        status = Status.FAILED
+        error = msgspec.structs.replace(error, kind=ErrorKind.RETRIES_EXHAUSTED)
+    return _ended(attempt, status, error, crash_count=crash_count, only_if_expired=only_if_expired)
 
 
 _HOOKS: Mapping[Status, tuple[Hook, ...]] = {
@@ -343,6 +386,7 @@ def _ended(
         error=error,
         crash_count=crash_count,
         only_if_expired=only_if_expired,
+        fingerprint=fingerprint(attempt.type, error),
         hook_names=tuple(hook for hook in _HOOKS[status] if hook in attempt.policy.hooks),
     )
 
@@ -357,6 +401,7 @@ def _transition(
     isolate: bool = False,
     result: str | None = None,
     error: ErrorInfo | None = None,
+    fingerprint: str | None = None,
     note: Note | None = None,
     hook_names: tuple[Hook, ...] = (),
     only_if_expired: bool = False,
@@ -373,6 +418,7 @@ def _transition(
         isolate=isolate,
         result=result,
         error=error,
+        fingerprint=fingerprint,
         note=note,
         hook_names=hook_names,
         only_if_expired=only_if_expired,

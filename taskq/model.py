@@ -90,6 +90,8 @@ class ErrorKind(StrEnum):
     """It had not started by its ``expires``."""
     DEADLINE = "deadline"
     """Its tree had not ended by its ``deadline``."""
+    RETRIES_EXHAUSTED = "retries_exhausted"
+    """No retry, or crash, was left, and it was not to become a dead letter (seed:E27)."""
 
 
 class ErrorInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,7 +117,8 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``orphans``: whether a run after the first cancels the children that earlier ones left behind.
     ``hooks`` names the hooks that the task defines; they become activities of their own.
     ``timeout_includes_waits``: the timeout runs on while the handler waits for other activities
-    (seed:S12, D19).
+    (seed:S12, D19). ``dead_letter``: whether it ends ``dead_letter`` when its retries or crashes
+    are exhausted; else ``failed``, kind ``retries_exhausted`` (seed:E27).
     """
 
     retry: RetryPolicy = RetryPolicy()
@@ -124,6 +127,7 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     orphans: Literal["cancel", "keep"] = "cancel"
     hooks: tuple[Hook, ...] = ()
     timeout_includes_waits: bool = False
+    dead_letter: bool = True
 
 
 DEFAULT_POLICY = Policy()

@@ -43,6 +43,7 @@ class TaskOptions(Struct, frozen=True, kw_only=True):
     priority: Priority | UnsetType = UNSET
     max_retries: int | UnsetType | None = UNSET
     max_crashes: int | UnsetType = UNSET
+    dead_letter: bool | UnsetType = UNSET
     timeout: float | UnsetType | None = UNSET
     retry: RetryPolicy | UnsetType = UNSET
     max_retry_delay: float | UnsetType = UNSET
@@ -68,7 +69,8 @@ class TaskOptionArguments(TypedDict, total=False):
     """The keywords of ``TaskOptions`` as a user writes them, for type checkers.
 
     ``timeout`` and ``max_retry_delay`` also take a timedelta; ``max_attempts=N`` is
-    ``max_retries=N-1`` and excludes it. ``orphans="keep"`` lets a run after the first leave the
+    ``max_retries=N-1`` and excludes it. ``dead_letter=False`` lets what has no retry left end
+    ``failed``, kind ``retries_exhausted``. ``orphans="keep"`` lets a run after the first leave the
     children that earlier ones made. ``expires`` and ``deadline`` are seconds or a timedelta
     from the call, or an aware datetime: an activity that has not started by ``expires`` ends
     ``cancelled``, kind ``expired``; one that has not ended by ``deadline`` with its whole tree ends
@@ -79,6 +81,7 @@ class TaskOptionArguments(TypedDict, total=False):
     max_retries: int | None
     max_attempts: int
     max_crashes: int
+    dead_letter: bool
     timeout: float | timedelta | None
     retry: RetryPolicy
     max_retry_delay: float | timedelta
@@ -378,6 +381,7 @@ _CHECKS: Mapping[str, Callable[[str, str, object], object]] = {
     "priority": _priority,
     "max_retries": _max_retries,
     "max_crashes": _max_crashes,
+    "dead_letter": _flag,
     "timeout": _timeout,
     "retry": _retry,
     "max_retry_delay": _duration,

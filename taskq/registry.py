@@ -70,6 +70,14 @@ class Registry:
         names.update(self.effective(task.definition.options).queue for task in self.tasks.values())
         return tuple(sorted(cast("set[str]", names)))
 
+    def task(self, type: str) -> Task[..., Any] | None:
+        """The task whose calls are of this type, by its name or an alias; None for an unknown one,
+        and for a hook."""
+        task = self._owners.get(type)
+        if task is None or type not in (task.name, *task.definition.aliases):
+            return None
+        return task
+
     def decoder(self, type: str) -> Callable[[str], Any]:
         """How results of this type are read. Raises ConfigurationError for an unknown type."""
         task = self._owners.get(type)

@@ -23,6 +23,7 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     reported last, in this attempt or an earlier one. ``generation`` counts the roots since
     ``origin_id``. ``step`` is its name among its parent's children. It must have started by
     ``expires_at`` (None once it has run) and ended, with its whole tree, by ``deadline_at``.
+    ``fingerprint`` is the cause of what ended failed or dead_letter, see ``Cause``.
     """
 
     id: UUID
@@ -33,6 +34,7 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     payload: str
     result: str | None
     error: ErrorInfo | None
+    fingerprint: str | None = None
     retry_count: int
     crash_count: int
     max_retries: int | None
@@ -164,6 +166,32 @@ class UnservedType(Struct, frozen=True, kw_only=True):
     waiting: int
 
 
+class Cause(Struct, frozen=True, kw_only=True):
+    """What activities of one task have failed of, and how many: they ended dead_letter or failed.
+
+    ``fingerprint`` is what they have in common, see ``taskq.fingerprint``; ``title`` says it to
+    people. ``count`` is exact below ``cap`` and stops there; then ``queues``, ``first`` and
+    ``last`` (when they ended, aware UTC) are those of the newest ``cap`` ones. ``dead`` of them
+    ended dead_letter. ``example`` is the newest.
+    """
+
+    fingerprint: str
+    type: str
+    title: str
+    queues: tuple[str, ...]
+    count: int
+    dead: int
+    first: datetime
+    last: datetime
+    example: UUID
+    cap: int
+
+    @property
+    def capped(self) -> bool:
+        """Whether there may be more than the count says."""
+        return self.count >= self.cap
+
+
 class Filter(Struct, frozen=True, kw_only=True):
     """Which activities to list. Empty fields do not restrict; several fields must all hold.
 
@@ -181,6 +209,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     correlation_id: str | None = None
     user_id: str | None = None
     source: str | None = None
+    fingerprint: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     where: tuple[Term, ...] = ()
 

@@ -228,13 +228,20 @@ class Task(Generic[P, R]):
         Raises TypeError for names that do not fit the signature, SerializationError for the rest.
         """
         self._refuse_transaction("build_json")
+        return self._explained(self.canonical(payload))
+
+    def canonical(self, payload: str) -> str:
+        """The JSON text of an object of named arguments, checked as a call's are, as it is stored.
+
+        Raises as ``build_json``.
+        """
         codec = self._definition.codec
         given = from_json(payload, label="the arguments")
         if not isinstance(given, dict):
             raise SerializationError("the arguments must be one JSON object of named arguments")
         codec.check_names(cast("dict[str, object]", given))
         args, kwargs = codec.decode(payload)
-        return self._explained(codec.encode(args, kwargs))
+        return codec.encode(args, kwargs)
 
     def draft(self, payload: str) -> Activity[R]:
         """The call with these arguments, unchecked, for builders that complete it before it is
@@ -422,6 +429,7 @@ def completed(options: TaskOptions, *, retry: RetryPolicy) -> Effective:
             on_child_failure=said("on_child_failure", "fail"),
             timeout_includes_waits=said("timeout_includes_waits", False),
             orphans=said("orphans", "cancel"),
+            dead_letter=said("dead_letter", True),
         ),
         expires=said("expires", None),
         deadline=said("deadline", None),

@@ -30,11 +30,12 @@ from taskq.backends import (
 )
 from taskq.errors import BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
-from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.model import Activity, Attempt, Ended, Lease, Priority, Receipt, Status
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
     Bucket,
+    Cause,
     Filter,
     Page,
     Stats,
@@ -153,9 +154,10 @@ class FaultyBackend:
         return await self._do("promote", self.inner.promote, limit)
 
     async def cancel(
-        self, ids: Sequence[UUID], *, tree: bool = False
+        self, ids: Sequence[UUID], *, tree: bool = False, command: Command | None = None
     ) -> Mapping[UUID, Cancellation]:
-        return await self._do("cancel", partial(self.inner.cancel, tree=tree), ids)
+        cancel = partial(self.inner.cancel, tree=tree, command=command)
+        return await self._do("cancel", cancel, ids)
 
     async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:
         await self._do("report_progress", self.inner.report_progress, worker, reports)
@@ -170,10 +172,33 @@ class FaultyBackend:
         return await self._do("watch", self.inner.watch, topics, listener)
 
     async def retry(
-        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
+        self, ids: Sequence[UUID], *, command: Command, **how: Any
     ) -> Mapping[UUID, Status]:
-        deed = partial(self.inner.retry, actor=actor, reason=reason)
-        return await self._do("retry", deed, ids)
+        return await self._do("retry", partial(self.inner.retry, command=command, **how), ids)
+
+    async def run_now(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Status]:
+        return await self._do("run_now", partial(self.inner.run_now, command=command), ids)
+
+    async def reschedule(
+        self, ids: Sequence[UUID], when: datetime, *, command: Command
+    ) -> Mapping[UUID, Status]:
+        deed = partial(self.inner.reschedule, command=command)
+        return await self._do("reschedule", deed, ids, when)
+
+    async def set_priority(
+        self, ids: Sequence[UUID], priority: Priority, *, command: Command
+    ) -> Mapping[UUID, Status]:
+        deed = partial(self.inner.set_priority, command=command)
+        return await self._do("set_priority", deed, ids, priority)
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
+
+    async def dead_letters(
+        self, filter: Filter, *, limit: int = 100, cap: int = 10_000
+    ) -> list[Cause]:
+        deed = partial(self.inner.dead_letters, limit=limit, cap=cap)
+        return await self._do("dead_letters", deed, filter)
 
     async def delete(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Deletion]:
         return await self._do("delete", partial(self.inner.delete, command=command), ids)
@@ -183,9 +208,6 @@ class FaultyBackend:
 
     async def sweep_keys(self, limit: int) -> int:
         return await self._do("sweep_keys", self.inner.sweep_keys, limit)
-
-    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
-        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
 
     async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
         return await self._do("stats", partial(self.inner.stats, cap=cap), queues)

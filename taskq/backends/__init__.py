@@ -21,6 +21,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from taskq.audit import Command
 from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
 from taskq.backends.pruning import Deletion, Mark, Pruned, Pruner
@@ -300,7 +301,7 @@ class Backend(Protocol):
         ...
 
     async def cancel(
-        self, ids: Sequence[UUID], *, tree: bool = False
+        self, ids: Sequence[UUID], *, tree: bool = False, command: Command | None = None
     ) -> Mapping[UUID, Cancellation]:
         """Request cancels. What is not running and not ended becomes cancelled at once; what is
         processing is flagged, with an event row; a flagged one stays as it is. Answers what each
@@ -308,7 +309,10 @@ class Backend(Protocol):
         does not ask again by itself: that would find what the first request did.
 
         ``tree``: all that is below these by ``parent_id`` too, also below what has ended, in one
-        transaction. What is flagged then remembers it: see ``settle``."""
+        transaction. What is flagged then remembers it: see ``settle``.
+
+        ``command``: an operator asks, and it is recorded as ``Operator`` says; those named that had
+        not ended get an event row CANCEL_REQUESTED with ``actor`` and ``reason``."""
         ...
 
     async def report_progress(self, worker: UUID, reports: Sequence[ProgressReport]) -> None:

@@ -12,6 +12,7 @@ from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
     Bucket,
+    Cause,
     Filter,
     Page,
     Stats,
@@ -60,6 +61,15 @@ class Inspector(Protocol):
     async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
         """What operators did, newest first: up to ``limit`` entries whose number is below
         ``before``."""
+        ...
+
+    async def dead_letters(
+        self, filter: Filter, *, limit: int = 100, cap: int = 10_000
+    ) -> list[Cause]:
+        """What those that match and ended dead_letter or failed have failed of, by their
+        ``fingerprint``: the causes with the most of them first, then by time, newest first; up to
+        ``limit``. Each is counted up to ``cap``. What another program has ended has no cause, and
+        is not among them."""
         ...
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:

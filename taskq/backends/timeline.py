@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct, field
 
+from taskq.audit import Command
 from taskq.lifecycle import Note, Transition
 from taskq.model import ErrorInfo, ErrorKind, Status
 from taskq.snapshot import ActivityInfo, TimelineEntry
@@ -38,10 +39,17 @@ def transition_detail(transition: Transition) -> dict[str, object]:
 
 
 def retry_detail(
-    *, actor: str, reason: str, status: Status, error: ErrorInfo | None
+    command: Command, status: Status, error: ErrorInfo | None, payload: str | None = None
 ) -> dict[str, object]:
-    """The detail of an operator's retry: who and why, and how the activity had ended."""
-    return {"actor": actor, "reason": reason, "status": status.value, **error_detail(error)}
+    """The detail of an operator's retry: who and why, how the activity had ended, and the payload
+    before where it was edited."""
+    edited = {} if payload is None else {"payload": payload}
+    return {**who(command), "status": status.value, **error_detail(error), **edited}
+
+
+def who(command: Command) -> dict[str, object]:
+    """Who did it, and why."""
+    return {"actor": command.actor, "reason": command.reason}
 
 
 def error_detail(error: ErrorInfo | None) -> dict[str, object]:

@@ -11,15 +11,21 @@ import sys
 
 import click
 
+from taskq.cli.audit import audit_command
+from taskq.cli.cancel import cancel_command
 from taskq.cli.command import Command, Commands
 from taskq.cli.config import config_command
+from taskq.cli.dead import dead_commands
+from taskq.cli.delete import delete_command
 from taskq.cli.demo import demo_command
 from taskq.cli.doctor import doctor_command
+from taskq.cli.enqueue import enqueue_command
 from taskq.cli.inspect import list_command, show_command, status_command, workers_command
 from taskq.cli.migrate import migrate_command
-from taskq.cli.operate import cancel_command, enqueue_command, retry_command
 from taskq.cli.output import emit, flush
 from taskq.cli.prune import prune_command
+from taskq.cli.retry import retry_command
+from taskq.cli.steer import priority_command, reschedule_command, run_now_command
 from taskq.cli.tail import tail_command
 from taskq.cli.worker import worker_command
 from taskq.version import VERSION
@@ -50,6 +56,12 @@ for _command in (
     retry_command,
     cancel_command,
     prune_command,
+    run_now_command,
+    reschedule_command,
+    priority_command,
+    delete_command,
+    dead_commands,
+    audit_command,
     migrate_command,
     demo_command,
     doctor_command,

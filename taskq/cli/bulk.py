@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from msgspec import Struct
 from taskq.app import TaskQ
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.output import emit, say
+from taskq.cli.text import duration
 from taskq.model import Status
 from taskq.snapshot import Filter, Page
 
@@ -49,8 +52,8 @@ def chosen(found: TaskQ, wanted: Filter) -> Chosen:
     return Chosen(tuple(reversed(ids)), statuses)
 
 
-def confirm(chosen: Chosen, verb: str, *, yes: bool) -> None:
-    """Say how many there are, and ask unless ``yes``.
+def confirm(chosen: Chosen, verb: str, *, yes: bool, rate: float | None = None) -> None:
+    """Say how many there are, how long it takes at this ``rate``, and ask unless ``yes``.
 
     Refused where nobody can be asked, NotDone where the answer is no.
     """
@@ -59,6 +62,8 @@ def confirm(chosen: Chosen, verb: str, *, yes: bool) -> None:
         f"{chosen.statuses[status]} {status}" for status in Status if status in chosen.statuses
     )
     say(f"{count} {'activity matches' if count == 1 else 'activities match'}: {counts}")
+    if rate is not None:
+        say(f"at {rate:g} a second this takes about {duration(count / rate)}")
     done = f"{verb} {'it' if count == 1 else 'them'}"
     ask(f"{done}?", yes=yes, without=f"nothing was done: add --yes to {done}")
 
@@ -77,20 +82,23 @@ def each_chunk(
     ids: Sequence[UUID],
     verb: str,
     change: Callable[[Sequence[UUID]], Mapping[UUID, T]],
-    said: Callable[[T], str],
+    said: Callable[[T | None], str],
+    *,
+    rate: float | None = None,
 ) -> None:
-    """Change chunk after chunk, and print how many ended how. A chunk that was changed stays so
-    when a later one fails, or somebody interrupts; the same filter then finds the rest."""
+    """Change chunk after chunk, not more than ``rate`` a second, and print how many ended how. A
+    chunk that was changed stays so when a later one fails, or somebody interrupts; the same filter
+    then finds the rest."""
     answers: Counter[str] = Counter()
+    size = CHUNK if rate is None else max(1, min(CHUNK, math.ceil(rate / 2)))
+    pace = _Pace(rate)
     try:
-        with bar(verb, len(ids)) as advance:
-            for start in range(0, len(ids), CHUNK):
-                chunk = ids[start : start + CHUNK]
+        with bar(verb, len(ids), slow=rate is not None) as advance:
+            for start in range(0, len(ids), size):
+                pace.wait(start)
+                chunk = ids[start : start + size]
                 before = change(chunk)
-                answers.update(
-                    said(before[id]) if id in before else "there is no such activity"
-                    for id in chunk
-                )
+                answers.update(said(before.get(id)) for id in chunk)
                 advance(len(chunk))
     finally:
         for answer, count in answers.most_common():
@@ -102,10 +110,24 @@ def _somebody_is_there() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
+class _Pace:
+    """Waits, so that not more than ``rate`` a second are done, counted from its making."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._rate = rate
+        self._began = time.monotonic()
+
+    def wait(self, done: int) -> None:
+        """Until one more may follow those that are done."""
+        if self._rate is not None:
+            due = self._began + done / self._rate
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
 @contextmanager
-def bar(label: str, total: int | None) -> Generator[Callable[[int], None]]:
-    """A progress bar on a terminal, for more than one chunk; what it gives moves it on."""
-    if not sys.stderr.isatty() or (total is not None and total <= CHUNK):
+def bar(label: str, total: int | None, *, slow: bool = False) -> Generator[Callable[[int], None]]:
+    """A progress bar on a terminal, for what takes long; what it gives moves it on."""
+    if not sys.stderr.isatty() or (total is not None and total <= CHUNK and not slow):
         yield lambda _: None
         return
     from rich.console import Console

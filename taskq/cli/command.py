@@ -47,7 +47,9 @@ class Commands(click.Group):
         return [*own[:-1], _TRACEBACK, *own[-1:]]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named."""
+        """Run the command that was named. A group inside of another leaves errors to that one."""
+        if ctx.parent is not None:
+            return super().invoke(ctx)
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort):

@@ -350,6 +350,7 @@ def _details(info: ActivityInfo, family: Family) -> list[tuple[str, str]]:
         ("arguments", _cut(info.payload)),
         ("result", info.result and _cut(info.result)),
         ("error", info.error and f"{info.error.type}: {info.error.message}"),
+        ("cause", info.fingerprint),
     ]
     return [(name, str(value)) for name, value in pairs if value is not None and value != ""]
 

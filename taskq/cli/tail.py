@@ -17,14 +17,15 @@ import msgspec
 from taskq.app import TaskQ
 from taskq.backends import Hint, Topic
 from taskq.bridge import Doorbell
-from taskq.cli.command import Command
 from taskq.cli.failure import NotDone
+from taskq.cli.filters import FilterCommand, terms
 from taskq.cli.names import names
 from taskq.cli.news import News, Seen, news
 from taskq.cli.output import emit, say
-from taskq.cli.target import identified, opened, target_options
+from taskq.cli.target import identified, is_id, opened, target_options
 from taskq.cli.text import ascii_json, instant, printable, shortened
 from taskq.errors import BackendUnavailable
+from taskq.filtering.reading import narrowed
 from taskq.model import Status
 from taskq.snapshot import ActivityInfo, Filter, Page
 
@@ -41,8 +42,8 @@ REMEMBERED = 5000
 """Activities that are known to have been shown."""
 
 
-@click.command("tail", cls=Command)
-@click.argument("ids", nargs=-1, metavar="[ID...]")
+@click.command("tail", cls=FilterCommand)
+@click.argument("words", nargs=-1, metavar="[ID...|FILTER...]")
 @target_options
 @click.option(
     "-t", "--type", "types", multiple=True, metavar="A,B", help="Only these types, or prefix*."
@@ -50,7 +51,7 @@ REMEMBERED = 5000
 @click.option("-q", "--queue", "queues", multiple=True, metavar="A,B", help="Only these queues.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def tail_command(
-    ids: tuple[str, ...],
+    words: tuple[str, ...],
     database: str | None,
     app: str | None,
     types: tuple[str, ...],
@@ -59,14 +60,18 @@ def tail_command(
 ) -> None:
     """Print what happens to activities as it happens, until Ctrl-C.
 
-    Without ID: each activity that is enqueued from now on, starts, or ends. With ID: where these
-    stand, their states and progress, until all of them have ended; exit code 1 when one of them
-    ended without a result. --json: {"at", "id", "type", "queue", "what", "status", "detail",
-    "progress"} on each line.
+    Without ID: each activity that is enqueued from now on, starts, or ends; with FILTER those that
+    match, for example "taskq tail status:dead_letter queue:mail", and what comes of them. With ID:
+    where these stand, their states and progress, until all of them have ended; exit code 1 when one
+    of them ended without a result. --json: {"at", "id", "type", "queue", "what", "status",
+    "detail", "progress"} on each line.
     """
+    ids = words if any(map(is_id, words)) else ()
     wanted = Filter(types=tuple(names("--type", types)), queues=tuple(names("--queue", queues)))
     if ids and (types or queues):
         raise click.UsageError("--type and --queue are for all activities, not for those named")
+    if not ids:
+        wanted = narrowed(wanted, terms(words))
     show = _show_json if as_json else _show
     with opened(database, app) as found:
         if not ids:

@@ -28,6 +28,7 @@ from taskq.filtering.terms import (
     TextIn,
 )
 from taskq.filtering.words import Part, Word
+from taskq.fingerprint import LENGTH
 from taskq.model import Priority, Status
 
 T = TypeVar("T")
@@ -110,6 +111,22 @@ def _error(word: Word) -> Condition:
     return ErrorHas(tuple(_held(word, part) for part in word.values))
 
 
+def _cause(word: Word) -> Condition:
+    _check(word)
+    return TextIn("fingerprint", tuple(_digits(word, part) for part in word.values))
+
+
+def _digits(word: Word, part: Part) -> Pattern:
+    """The first digits of a fingerprint, or all of them; ``*`` alone: there is one."""
+    digits = part.text.lower()
+    if digits == "*" and part.star == 0:
+        return Pattern("", prefix=True)
+    if not 0 < len(digits) <= LENGTH or set(digits) - set("0123456789abcdef"):
+        message = f"{part.text!r} is no cause, nor the first digits of one"
+        raise word.wrong(message, part)
+    return Pattern(digits, prefix=len(digits) < LENGTH)
+
+
 def _argument(word: Word) -> Condition:
     if len(word.path) == 1:
         raise word.wrong("args needs the argument's name after a dot: args.order.id:17")
@@ -138,6 +155,7 @@ FIELDS: Final[Mapping[str, Read]] = {
     "key": partial(_text, field="idempotency_key"),
     "step": partial(_text, field="step"),
     "error": _error,
+    "cause": _cause,
     "args": _argument,
     "age": _age,
     "id": partial(_id, field="id"),

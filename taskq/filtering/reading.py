@@ -39,9 +39,9 @@ def _with(filter: Filter, term: Term) -> Filter:
             return replace(filter, types=types)
         case TextIn("queue", patterns) if not filter.queues and _exact(patterns):
             return replace(filter, queues=tuple(each.text for each in patterns))
-        case TextIn("user_id" | "correlation_id" | "source" as field, [pattern]) if (
-            getattr(filter, field) is None and not pattern.prefix
-        ):
+        case TextIn(
+            "user_id" | "correlation_id" | "source" | "fingerprint" as field, [pattern]
+        ) if getattr(filter, field) is None and not pattern.prefix:
             return replace(filter, **{field: pattern.text})
         case IdIn("parent_id" | "root_id" as field, [span]) if (
             getattr(filter, field) is None and span.first == span.last

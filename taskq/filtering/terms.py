@@ -18,7 +18,14 @@ from taskq.model import Priority, Status
 V = TypeVar("V", float, str, Decimal)
 
 TextField: TypeAlias = Literal[
-    "type", "queue", "source", "step", "idempotency_key", "user_id", "correlation_id"
+    "type",
+    "queue",
+    "source",
+    "step",
+    "idempotency_key",
+    "user_id",
+    "correlation_id",
+    "fingerprint",
 ]
 """Fields of an ActivityInfo that are text, or None."""
 IdField: TypeAlias = Literal["id", "parent_id", "root_id"]

@@ -41,7 +41,7 @@ Key = Known | Milliseconds | Absent
 KEYS: Final[Mapping[str, Key]] = {
     "capacity": Absent(int),
     "priority_enabled": Absent(bool, usual=True),
-    "dead_letter_queue_enabled": Absent(bool, usual=True),
+    "dead_letter_queue_enabled": Known("dead_letter_queue_enabled"),
 }
 RETRY_KEYS: Final[Mapping[str, Key]] = {
     "max_retries": Known("max_retries"),

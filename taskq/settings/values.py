@@ -69,6 +69,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The longest wait before a retry."""
     retry_jitter: float = 0.1
     """How far a wait is spread, as a part of it: 0 to 1."""
+    dead_letter_queue_enabled: bool = True
+    """Whether what has no retry left ends ``dead_letter``, else ``failed`` (seed:E27)."""
     max_crashes: int = 3
     """Lost workers after which an activity is dead-lettered (D13)."""
     timeout: float | None = 300.0
@@ -218,6 +220,7 @@ class SettingOverrides(TypedDict, total=False):
     retry_multiplier: float
     retry_max_delay: float
     retry_jitter: float
+    dead_letter_queue_enabled: bool
     max_crashes: int
     timeout: float | None
     max_depth: int

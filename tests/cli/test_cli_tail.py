@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from taskq.backends import ProgressReport
 from taskq.cli.news import Seen, news
 from taskq.cli.tail import Lately
+from taskq.filtering.reading import narrowed, parsed
 from taskq.lifecycle import Failed, Succeeded
 from taskq.model import Attempt, ErrorInfo, Status
 from taskq.progress import Progress
@@ -99,6 +100,27 @@ def test_all_that_is_new_is_told_once_and_what_was_there_is_none(shelf) -> None:
     whats = [each.what for each in lately.look()]
     assert sorted(whats) == ["completed"] * 4 + ["started"] * 4
     assert lately.look() == []
+
+
+def test_a_filter_tells_of_what_comes_to_match(shelf) -> None:
+    """seed:Q15"""
+    lately = Lately(shelf.app, narrowed(Filter(), parsed("status:failed args.name:Ada")))
+    lately.begin()
+    ids = [shelf.greet.delay(name).id for name in ("Ada", "Grace")]
+    assert lately.look() == []
+
+    shelf.end(Failed(error=NO, retryable=False))
+    told = lately.look()
+
+    assert {each.info.id for each in told} == {ids[0]}
+    assert [each.what for each in told] == ["enqueued", "started", "failed"]
+    assert lately.look() == []
+
+
+def test_a_filter_that_means_nothing_is_refused(cli, shelf) -> None:
+    shelf.greet.delay("Ada")
+    result = cli("tail", "stats:failed")
+    assert result.exit_code == 2 and "no field 'stats'" in result.stderr
 
 
 def test_what_has_left_the_first_page_is_followed(shelf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,33 @@ def test_an_operator_may_retry_what_ended_badly() -> None:
     assert {Status.FAILED, Status.DEAD_LETTER, Status.CANCELLED} == RETRYABLE_BY_OPERATOR
 
 
+@pytest.mark.parametrize(
+    "outcome",
+    [Failed(error=ERROR), TimedOut(ERROR), Crashed()],
+    ids=lambda each: type(each).__name__,
+)
+def test_without_dead_letters_what_is_exhausted_has_just_failed(outcome: Outcome) -> None:
+    """seed:E27"""
+    policy = Policy(dead_letter=False, hooks=("on_dead_letter", "on_failure"))
+
+    ended = decide(attempt(max_retries=0, max_crashes=1, policy=policy), outcome)
+
+    assert ended.status is Status.FAILED
+    assert ended.error is not None and ended.error.kind is ErrorKind.RETRIES_EXHAUSTED
+    assert ended.hook_names == ("on_failure",)
+    kept = decide(attempt(max_retries=0, max_crashes=1), outcome)
+    assert (kept.status, kept.fingerprint) == (Status.DEAD_LETTER, ended.fingerprint)
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda each: type(each).__name__)
+def test_what_failed_has_a_cause_and_nothing_else(outcome: Outcome) -> None:
+    """seed:R18"""
+    transition = decide(attempt(), outcome)
+
+    ended_badly = transition.status in (Status.FAILED, Status.DEAD_LETTER)
+    assert (transition.fingerprint is not None) is ended_badly
+
+
 def test_every_state_that_is_not_an_end_can_be_cancelled() -> None:
     """promise:G10"""
     for status in Status:

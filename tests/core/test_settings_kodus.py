@@ -74,7 +74,7 @@ def test_toml_can_have_the_block_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("capacity", 10_000), ("priority_enabled", False), ("dead_letter_queue_enabled", False)],
+    [("capacity", 10_000), ("priority_enabled", False)],
 )
 def test_a_key_without_a_setting_is_told(tmp_path: Path, key: str, value: object) -> None:
     """seed:E24: nothing that a file asks for is dropped without a word."""
@@ -84,6 +84,13 @@ def test_a_key_without_a_setting_is_told(tmp_path: Path, key: str, value: object
         f"{tmp_path / 'config.json'}: queue.{key} = {value} has no effect: taskq has no such"
         " setting yet"
     ]
+
+
+def test_the_dead_letter_queue_can_be_switched_off(tmp_path: Path) -> None:
+    """seed:E24, E27"""
+    found = read(tmp_path, {"queue": {"dead_letter_queue_enabled": False}})
+
+    assert (found.settings.dead_letter_queue_enabled, found.notes) == (False, [])
 
 
 def test_what_happens_anyhow_needs_no_word(tmp_path: Path) -> None:

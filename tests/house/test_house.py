@@ -27,6 +27,7 @@ CORE = {
     "filtering",
     "durations",
     "retention",
+    "fingerprint",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -34,10 +34,10 @@ WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS N
 
 -- settle
 WITH held AS
-(SELECT given.id AS id, given.worker AS worker, given.claim AS claim, given.status AS status, given.retry_count AS retry_count, given.crash_count AS crash_count, given.isolate AS isolate, given.delay AS delay, given.result AS result, given.error AS error, given.error_kind AS error_kind, given.only_if_expired AS only_if_expired, given.cancelled AS cancelled, given.note AS note, given.attempt AS attempt, given.detail AS detail, coalesce(taskq_activities.status = 'processing' AND taskq_activities.worker = given.worker AND taskq_activities.claim = given.claim AND (given.only_if_expired IS false OR taskq_activities.lease_until < now()), false) AS applies, given.cancelled IS NOT NULL AND taskq_activities.cancel_requested_at IS NOT NULL AS instead, taskq_activities.cancel_tree AS cancel_tree, taskq_activities.status AS status_before, taskq_activities.worker AS worker_before, taskq_activities.claim AS claim_before
-FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BIGINT[] AS anon_3), (SELECT $4::TEXT[] AS anon_4), (SELECT $5::INTEGER[] AS anon_5), (SELECT $6::INTEGER[] AS anon_6), (SELECT $7::BOOLEAN[] AS anon_7), (SELECT $8::DOUBLE PRECISION[] AS anon_8), (SELECT $9::TEXT[] AS anon_9), (SELECT $10::TEXT[] AS anon_10), (SELECT $11::TEXT[] AS anon_11), (SELECT $12::BOOLEAN[] AS anon_12), (SELECT $13::TEXT[] AS anon_13), (SELECT $14::TEXT[] AS anon_14), (SELECT $15::INTEGER[] AS anon_15), (SELECT $16::TEXT[] AS anon_16)) AS given(id, worker, claim, status, retry_count, crash_count, isolate, delay, result, error, error_kind, only_if_expired, cancelled, note, attempt, detail) JOIN taskq_activities ON taskq_activities.id = given.id ORDER BY given.id FOR UPDATE OF taskq_activities),
+(SELECT given.id AS id, given.worker AS worker, given.claim AS claim, given.status AS status, given.retry_count AS retry_count, given.crash_count AS crash_count, given.isolate AS isolate, given.delay AS delay, given.result AS result, given.error AS error, given.error_kind AS error_kind, given.fingerprint AS fingerprint, given.only_if_expired AS only_if_expired, given.cancelled AS cancelled, given.note AS note, given.attempt AS attempt, given.detail AS detail, coalesce(taskq_activities.status = 'processing' AND taskq_activities.worker = given.worker AND taskq_activities.claim = given.claim AND (given.only_if_expired IS false OR taskq_activities.lease_until < now()), false) AS applies, given.cancelled IS NOT NULL AND taskq_activities.cancel_requested_at IS NOT NULL AS instead, taskq_activities.cancel_tree AS cancel_tree, taskq_activities.status AS status_before, taskq_activities.worker AS worker_before, taskq_activities.claim AS claim_before
+FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::UUID[] AS anon_2), (SELECT $3::BIGINT[] AS anon_3), (SELECT $4::TEXT[] AS anon_4), (SELECT $5::INTEGER[] AS anon_5), (SELECT $6::INTEGER[] AS anon_6), (SELECT $7::BOOLEAN[] AS anon_7), (SELECT $8::DOUBLE PRECISION[] AS anon_8), (SELECT $9::TEXT[] AS anon_9), (SELECT $10::TEXT[] AS anon_10), (SELECT $11::TEXT[] AS anon_11), (SELECT $12::TEXT[] AS anon_12), (SELECT $13::BOOLEAN[] AS anon_13), (SELECT $14::TEXT[] AS anon_14), (SELECT $15::TEXT[] AS anon_15), (SELECT $16::INTEGER[] AS anon_16), (SELECT $17::TEXT[] AS anon_17)) AS given(id, worker, claim, status, retry_count, crash_count, isolate, delay, result, error, error_kind, fingerprint, only_if_expired, cancelled, note, attempt, detail) JOIN taskq_activities ON taskq_activities.id = given.id ORDER BY given.id FOR UPDATE OF taskq_activities),
 settled AS
-(UPDATE taskq_activities SET status=CASE WHEN held.instead THEN 'cancelled' ELSE held.status END, result=CASE WHEN held.instead THEN NULL ELSE held.result END, error=CASE WHEN held.instead THEN held.cancelled ELSE held.error END, error_kind=CASE WHEN held.instead THEN 'cancelled' ELSE held.error_kind END, retry_count=held.retry_count, crash_count=held.crash_count, worker=CASE WHEN held.only_if_expired THEN NULL ELSE held.worker END, lease_until=NULL, isolate=held.isolate, cancel_requested_at=NULL, expires_at=CASE WHEN (held.note IS NULL OR taskq_activities.expires_at <= taskq_activities.started_at) THEN taskq_activities.expires_at END, ready_at=CASE WHEN (held.instead OR held.delay IS NULL) THEN taskq_activities.ready_at ELSE least(now() + held.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END, finished_at=CASE WHEN (held.instead OR held.cancelled IS NULL) THEN now() END FROM held WHERE taskq_activities.id = held.id AND held.applies RETURNING taskq_activities.id),
+(UPDATE taskq_activities SET status=CASE WHEN held.instead THEN 'cancelled' ELSE held.status END, result=CASE WHEN held.instead THEN NULL ELSE held.result END, error=CASE WHEN held.instead THEN held.cancelled ELSE held.error END, error_kind=CASE WHEN held.instead THEN 'cancelled' ELSE held.error_kind END, fingerprint=held.fingerprint, retry_count=held.retry_count, crash_count=held.crash_count, worker=CASE WHEN held.only_if_expired THEN NULL ELSE held.worker END, lease_until=NULL, isolate=held.isolate, cancel_requested_at=NULL, expires_at=CASE WHEN (held.note IS NULL OR taskq_activities.expires_at <= taskq_activities.started_at) THEN taskq_activities.expires_at END, ready_at=CASE WHEN (held.instead OR held.delay IS NULL) THEN taskq_activities.ready_at ELSE least(now() + held.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END, finished_at=CASE WHEN (held.instead OR held.cancelled IS NULL) THEN now() END FROM held WHERE taskq_activities.id = held.id AND held.applies RETURNING taskq_activities.id),
 noted AS
 (INSERT INTO taskq_events (activity_id, at, kind, attempt, claim, worker, detail) SELECT held.id AS id, now(), held.note AS note, held.attempt AS attempt, held.claim AS claim, held.worker AS worker, held.detail AS detail
 FROM held
@@ -45,7 +45,7 @@ WHERE held.applies AND held.note IS NOT NULL RETURNING taskq_events.id)
  SELECT held.id, held.applies, held.status_before, held.worker_before, held.claim_before, held.instead, held.cancel_tree
 FROM held
 WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL AND (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_1
-FROM unnest($17::TEXT[], $18::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
+FROM unnest($18::TEXT[], $19::TEXT[]) AS hints(channels, payloads)) IS NOT NULL;
 
 -- expired
 SELECT taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate
@@ -139,6 +139,20 @@ WHERE steps.type IS NOT NULL)
  SELECT steps.type
 FROM steps
 WHERE steps.type IS NOT NULL;
+
+-- fingerprints
+WITH RECURSIVE steps(value) AS
+(SELECT (SELECT min(taskq_activities.fingerprint) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL) AS value UNION ALL SELECT (SELECT min(taskq_activities.fingerprint) AS min_2
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL AND taskq_activities.fingerprint > steps.value) AS anon_1
+FROM steps
+WHERE steps.value IS NOT NULL)
+ SELECT steps.value
+FROM steps
+WHERE steps.value IS NOT NULL
+ LIMIT $1;
 
 -- claim (children, 1)
 UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id

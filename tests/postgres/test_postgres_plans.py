@@ -13,7 +13,13 @@ from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
 from taskq.backends.instants import FIRST, LAST
-from taskq.backends.sql import PostgresBackend, postgres_writer, pruning_statements, reader
+from taskq.backends.sql import (
+    PostgresBackend,
+    causes,
+    postgres_writer,
+    pruning_statements,
+    reader,
+)
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.connections import Connections
@@ -322,6 +328,7 @@ READS: dict[str, Callable[[Connection], object]] = {
     "what is below many": lambda connection: connection.execute(
         shared.descendants(), {"tops": [each.id for each in CHILDREN]}
     ).all(),
+    "by cause": lambda connection: causes.dead_letters(connection, FIRST, Filter(), 10, 100),
     "by correlation": lambda connection: reader.listed(
         connection, FIRST, Filter(correlation_id="c7"), Page()
     ),

@@ -15,6 +15,7 @@ from taskq.backends.sql import (
     PostgresBackend,
     auditing,
     beats,
+    causes,
     children,
     linking,
     postgres_beats,
@@ -39,7 +40,12 @@ from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, 
 from tests.postgres.conftest import Sql
 
 SNAPSHOT = Path(__file__).with_name("statements.sql")
-SHARED = (statements.held, beats.retire, statements.waiting_types)
+SHARED = (
+    statements.held,
+    beats.retire,
+    statements.waiting_types,
+    causes.fingerprints,
+)
 WRITES = (
     postgres_storing.submit,
     postgres_storing.submit_one,

@@ -58,7 +58,7 @@ FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
 
 -- settle
-UPDATE taskq_activities SET status=:new_status, result=:new_result, error=:new_error, error_kind=:new_error_kind, retry_count=:new_retry_count, crash_count=:new_crash_count, worker=:new_worker, lease_until=:lease_until, isolate=:new_isolate, cancel_requested_at=:cancel_requested_at, expires_at=:new_expires_at, ready_at=:new_ready_at, finished_at=:new_finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
+UPDATE taskq_activities SET status=:new_status, result=:new_result, error=:new_error, error_kind=:new_error_kind, fingerprint=:new_fingerprint, retry_count=:new_retry_count, crash_count=:new_crash_count, worker=:new_worker, lease_until=:lease_until, isolate=:new_isolate, cancel_requested_at=:cancel_requested_at, expires_at=:new_expires_at, ready_at=:new_ready_at, finished_at=:new_finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
 
 -- insert_events
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail);
@@ -111,14 +111,6 @@ FROM found;
 -- report_progress
 UPDATE taskq_activities SET progress=:new_progress WHERE taskq_activities.id = :of_id AND taskq_activities.worker = :of_worker AND taskq_activities.claim = :of_claim AND taskq_activities.status = 'processing';
 
--- ended
-SELECT taskq_activities.id, taskq_activities.status, taskq_activities.error, taskq_activities.claim, taskq_activities.max_crashes
-FROM taskq_activities
-WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
-
--- retry
-UPDATE taskq_activities SET status=:status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, cancel_tree=0, progress=:progress, expires_at=CASE WHEN (taskq_activities.expires_at > :now) THEN taskq_activities.expires_at END, deadline_at=CASE WHEN (taskq_activities.deadline_at > :now) THEN taskq_activities.deadline_at END, ready_at=:now, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
-
 -- last_beat
 SELECT taskq_workers.beat
 FROM taskq_workers
@@ -142,7 +134,7 @@ WHERE taskq_rollup.minute = :minute AND taskq_rollup.queue = :queue AND taskq_ro
 INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) VALUES (:minute, :queue, :type, :outcome, :count, :waits, :runs) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = excluded.count, waits = excluded.waits, runs = excluded.runs;
 
 -- get
-SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.progress, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
+SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.fingerprint, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.progress, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
 FROM taskq_activities
 WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
 
@@ -315,6 +307,50 @@ FROM taskq_activities
 WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = :queue AND taskq_activities.type = :type
  LIMIT :cap OFFSET :param_2) AS anon_4) AS anon_3;
 
+-- chosen
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.error, taskq_activities.claim, taskq_activities.max_crashes, taskq_activities.priority, taskq_activities.ready_at
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_activities.id;
+
+-- calls
+SELECT taskq_activities.id, taskq_activities.status, taskq_activities.type, taskq_activities.step, taskq_activities.payload
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- retry
+UPDATE taskq_activities SET status=:new_status, result=:result, error=:error, error_kind=:error_kind, fingerprint=:fingerprint, retry_count=:retry_count, crash_count=:crash_count, isolate=:alone, cancel_tree=0, progress=:progress, expires_at=CASE WHEN (taskq_activities.expires_at > :now) THEN taskq_activities.expires_at END, deadline_at=CASE WHEN (taskq_activities.deadline_at > :now) THEN taskq_activities.deadline_at END, ready_at=:new_ready_at, finished_at=:finished_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+
+-- edit
+UPDATE taskq_activities SET payload=:new_payload WHERE taskq_activities.id = :of_id;
+
+-- renew_keys
+UPDATE taskq_keys SET digest=:new_digest WHERE taskq_keys.activity_id = :of_id AND taskq_keys.digest IS NOT NULL;
+
+-- reschedule
+UPDATE taskq_activities SET status=:new_status, ready_at=:new_ready_at WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+
+-- set_priority
+UPDATE taskq_activities SET priority=:new_priority WHERE taskq_activities.id = :of_id AND taskq_activities.status = :was;
+
+-- fingerprints
+WITH RECURSIVE steps(value) AS
+(SELECT (SELECT min(taskq_activities.fingerprint) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL) AS value UNION ALL SELECT (SELECT min(taskq_activities.fingerprint) AS min_2
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL AND taskq_activities.fingerprint > steps.value) AS anon_1
+FROM steps
+WHERE steps.value IS NOT NULL)
+ SELECT steps.value
+FROM steps
+WHERE steps.value IS NOT NULL
+ LIMIT :most OFFSET :param_1;
+
+-- ends
+SELECT taskq_activities.queue, taskq_activities.status, 1, taskq_activities.finished_at AS first, taskq_activities.finished_at AS last
+FROM taskq_activities
+WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
 -- claim (one queue)
 UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
 FROM (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at
@@ -361,6 +397,13 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT 
 
 -- link
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
+
+-- counted
+SELECT anon_1.queue, anon_1.status, count(*) AS count_1, min(anon_1.finished_at) AS min_1, max(anon_1.finished_at) AS max_1
+FROM (SELECT taskq_activities.queue AS queue, taskq_activities.status AS status, taskq_activities.finished_at AS finished_at
+FROM taskq_activities
+WHERE taskq_activities.fingerprint = :fingerprint_1 AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
+ LIMIT :param_2 OFFSET :param_3) AS anon_1 GROUP BY anon_1.queue, anon_1.status;
 
 -- prune (trees)
 WITH RECURSIVE found(top, id, status, since) AS

@@ -12,11 +12,14 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
+from taskq.backends.instants import FIRST
 from taskq.backends.sql import (
     auditing,
     beats,
+    causes,
     children,
     linking,
+    operating_statements,
     pruning_statements,
     queries,
     statements,
@@ -81,18 +84,20 @@ def written(statement: Executable) -> str:
 
 
 def all_statements() -> Iterator[tuple[str, Executable]]:
-    for module in (statements, beats, queries):
+    for module in (statements, beats, queries, operating_statements, causes):
         for name, function in vars(module).items():
             bare = inspect.unwrap(function) if callable(function) else None
             if not inspect.isfunction(bare) or bare.__module__ != module.__name__:
                 continue
-            if not inspect.signature(bare).parameters:
+            if not name.startswith("_") and not inspect.signature(bare).parameters:
                 yield name, cast("Callable[[], Executable]", function)()
     for name, shape in SHAPES.items():
         yield f"claim ({name})", statements.claim(shape)
     for count in (1, 2):
         yield f"claim (children, {count})", children.on_sqlite(count, typed=count == 1)
     yield "link", linking.on_sqlite()
+    counted = narrowed(Filter(fingerprint="0123456789abcdef"), parsed("queue:mail user:*"))
+    yield "counted", causes.counted(counted, FIRST, 10)
     for name, statement in PRUNING.items():
         yield f"prune ({name})", statement
     yield "audit", auditing.on_sqlite()

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import queries, reader, statements, writer
+from taskq.backends.sql import causes, queries, reader, statements, writer
 from taskq.backends.sql.connect import make_engine, transaction
 from taskq.backends.sql.schema import set_up
 from taskq.filtering.reading import narrowed, parsed
@@ -305,6 +305,7 @@ def test_counts_and_waiting_types_come_from_indexes(connection: Connection) -> N
         (statements.waiting_types(), {"queue": "q1"}, "ready_by_type"),
         (queries.due_types(), {"queue": "q1"}, "due_by_type"),
         (queries.queues(), {}, "listed"),
+        (causes.fingerprints(), {"most": 9}, "causes"),
     ):
         [found] = plans(connection, lambda q=query, v=values: connection.execute(q, v).all())
         read = [line for line in searches(found) if line != "SCAN steps"]
@@ -329,6 +330,10 @@ def test_counts_and_waiting_types_come_from_indexes(connection: Connection) -> N
         (
             Filter(parent_id=WORKER, statuses=(Status.FAILED,), queues=("q1",)),
             {"children (parent_id=? AND id<?)"},
+        ),
+        (
+            narrowed(Filter(), parsed("cause:0123456789abcdef status:failed queue:q1")),
+            {"causes (fingerprint=? AND id<?)"},
         ),
         (
             narrowed(Filter(), parsed("status:failed -user:* error:x tag.a:b* age>1h -queue:q1 x")),

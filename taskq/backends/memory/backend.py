@@ -10,6 +10,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from taskq.audit import Command
 from taskq.backends import (
     Cancellation,
     Capabilities,
@@ -21,20 +22,18 @@ from taskq.backends import (
     Renewal,
     Topic,
 )
-from taskq.backends.arrival import isolated, still
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
 from taskq.backends.memory.cancelling import cancel, cancel_below
+from taskq.backends.memory.operator import MemoryOperator
 from taskq.backends.memory.pruning import MemoryPruner
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
 from taskq.backends.memory.watches import MemoryWatch
-from taskq.backends.timeline import retry_detail
 from taskq.clock import Clock, SystemClock
 from taskq.lifecycle import (
-    RETRYABLE_BY_OPERATOR,
     Note,
     Settlement,
     Transition,
@@ -44,7 +43,7 @@ from taskq.lifecycle import (
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 
 
-class MemoryBackend(MemoryPruner):
+class MemoryBackend(MemoryOperator, MemoryPruner):
     """``taskq.backends.Store`` in memory: it ends with the process. ``clock`` is its only time.
 
     Methods never suspend, so they may be called from any thread and any event loop. What is stored
@@ -210,7 +209,7 @@ class MemoryBackend(MemoryPruner):
         return Promotion(moved=moved, next_due=next_due)
 
     async def cancel(
-        self, ids: Sequence[UUID], *, tree: bool = False
+        self, ids: Sequence[UUID], *, tree: bool = False, command: Command | None = None
     ) -> Mapping[UUID, Cancellation]:
         """See ``Backend.cancel``."""
         changes = Changes()
@@ -219,9 +218,11 @@ class MemoryBackend(MemoryPruner):
             rows = [
                 row for row in map(self._tables.rows.get, dict.fromkeys(ids)) if row is not None
             ]
+            if command is not None and ids and not self._recorded(now, command, "cancel", ids):
+                return {row.id: Cancellation(row.status) for row in rows}
             before = {row.id: (row.status, self._live_below(row.id) if tree else 0) for row in rows}
             for row in rows:
-                cancel(self._tables, row, now, changes, tree=tree)
+                cancel(self._tables, row, now, changes, tree=tree, command=command)
                 if tree:
                     cancel_below(self._tables, row.id, now, changes)
         self._tell(changes)
@@ -267,37 +268,6 @@ class MemoryBackend(MemoryPruner):
     ) -> MemoryWatch:
         """See ``Backend.watch``."""
         return MemoryWatch(topics, listener, self._watches)
-
-    async def retry(
-        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
-    ) -> Mapping[UUID, Status]:
-        """See ``Operator.retry``."""
-        changes = Changes()
-        before: dict[UUID, Status] = {}
-        with self._lock:
-            now = self._clock.now()
-            for id in dict.fromkeys(ids):
-                row = self._tables.rows.get(id)
-                if row is None:
-                    continue
-                before[id] = row.status
-                if row.status not in RETRYABLE_BY_OPERATOR:
-                    continue
-                detail = retry_detail(
-                    actor=actor, reason=reason, status=row.status, error=row.error
-                )
-                row.note(Note.RETRIED, now, detail, None)
-                row.retry_count = row.crash_count = 0
-                row.result = row.error = row.progress = None
-                row.cancel_tree = False
-                row.isolate = isolated(row.activity.max_crashes)
-                row.ready_at = now
-                row.expires_at = still(row.expires_at, now)
-                row.deadline_at = still(row.deadline_at, now)
-                self._tables.move(row, Status.PENDING, now)
-                changes.moved(row.id, row.status)
-        self._tell(changes)
-        return before
 
     def _tell(self, changes: Changes) -> None:
         """Send hints; called without the lock, so that a listener may call back."""

@@ -6,19 +6,33 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
+from taskq.audit import Command
 from taskq.backends.changes import Changes
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.tables import Tables
+from taskq.backends.timeline import who
 from taskq.lifecycle import Note, cancelled_error
 from taskq.model import Status
 
 
-def cancel(tables: Tables, row: Row, now: datetime, changes: Changes, *, tree: bool) -> None:
-    """End what is not running, flag what is, leave what has ended."""
+def cancel(
+    tables: Tables,
+    row: Row,
+    now: datetime,
+    changes: Changes,
+    *,
+    tree: bool,
+    command: Command | None = None,
+) -> None:
+    """End what is not running, flag what is, leave what has ended; an operator's ``command`` is
+    noted."""
+    if command is not None and not row.status.terminal:
+        row.note(Note.CANCEL_REQUESTED, now, who(command), None)
     if row.status is Status.PROCESSING:
         if row.cancel_requested_at is None:
             row.cancel_requested_at = now
-            row.note(Note.CANCEL_REQUESTED, now, {}, row.number)
+            if command is None:
+                row.note(Note.CANCEL_REQUESTED, now, {}, row.number)
         row.cancel_tree = row.cancel_tree or tree
         changes.cancel.add(row.id)
     elif not row.status.terminal:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from taskq.audit import AuditEntry
+from taskq.backends.causes import cause_of, first_causes
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.tables import Tables
 from taskq.backends.presence import ALIVE_WITHIN
@@ -21,6 +22,7 @@ from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
     Bucket,
+    Cause,
     Filter,
     Page,
     Stats,
@@ -120,6 +122,18 @@ class MemoryReader:
             entries = self._tables.audit if before is None else self._tables.audit[: before - 1]
         return entries[: -limit - 1 : -1]
 
+    async def dead_letters(
+        self, filter: Filter, *, limit: int = 100, cap: int = 10_000
+    ) -> list[Cause]:
+        """See ``Inspector.dead_letters``."""
+        grouped: dict[str, list[ActivityInfo]] = {}
+        with self._lock:
+            now = self._clock.now()
+            for row in self._rows():
+                if row.fingerprint is not None and _matches(row, filter, now):
+                    grouped.setdefault(row.fingerprint, []).append(row.info())
+        return first_causes((cause_of(infos, cap) for infos in grouped.values()), limit)
+
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         """See ``Inspector.list``."""
         with self._lock:
@@ -156,6 +170,7 @@ def _matches(row: Row, filter: Filter, now: datetime) -> bool:
         and filter.correlation_id in (None, call.correlation_id)
         and filter.user_id in (None, call.user_id)
         and filter.source in (None, call.source)
+        and filter.fingerprint in (None, row.fingerprint)
         and (not filter.tags or filter.tags.items() <= row.tags.items())
         and (not filter.where or matches(row.info(), filter.where, now))
     )

@@ -47,6 +47,7 @@ class Row(Struct, kw_only=True):
     finished_at: datetime | None = None
     result: str | None = None
     error: ErrorInfo | None = None
+    fingerprint: str | None = None
     progress: Progress | None = None
     events: list[EventRow] = field(default_factory=list[EventRow])
 
@@ -134,6 +135,7 @@ class Row(Struct, kw_only=True):
             payload=call.payload,
             result=self.result,
             error=self.error,
+            fingerprint=self.fingerprint,
             retry_count=self.retry_count,
             crash_count=self.crash_count,
             max_retries=call.max_retries,

@@ -71,6 +71,7 @@ def _apply(tables: Tables, row: Row, staged: Staged, now: datetime) -> None:
         tables.move(row, instead, now)
         return
     row.result, row.error = transition.result, transition.error
+    row.fingerprint = transition.fingerprint
     if staged.ready_at is not None:
         row.ready_at = staged.ready_at
     tables.move(row, transition.status, now)

@@ -111,6 +111,10 @@ class Tables:
         row.finished_at = now if status.terminal else None
         self._index(row)
 
+    def again(self, row: Row) -> None:
+        """Queue a row anew whose place, but not its state, has changed."""
+        self._index(row)
+
     def holding(self, worker: UUID) -> Iterable[Row]:
         """The rows that are processing in this worker's name."""
         return [row for row in self.processing.values() if row.worker == worker]

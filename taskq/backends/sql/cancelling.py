@@ -15,22 +15,33 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from taskq.audit import Command
 from taskq.backends import Cancellation
 from taskq.backends.changes import Changes
 from taskq.backends.sql import rows, statements
 from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.operating import recorded
 from taskq.backends.sql.rows import Record
 from taskq.backends.sql.settling import Holding, holdings
+from taskq.backends.timeline import who
 from taskq.lifecycle import Note, cancelled_error
 from taskq.model import Status
 
 
 def cancel(
-    connection: Connection, now: datetime, ids: Sequence[UUID], *, tree: bool
+    connection: Connection,
+    now: datetime,
+    ids: Sequence[UUID],
+    *,
+    tree: bool,
+    command: Command | None = None,
 ) -> tuple[Mapping[UUID, Cancellation], Changes]:
     """See ``Backend.cancel``."""
     changes = Changes()
-    met = _cancel(connection, now, ids, changes, tree=tree)
+    if command is not None and not recorded(connection, now, command, "cancel", ids):
+        known = holdings(connection, sorted(set(ids)))
+        return {id: Cancellation(row.status) for id, row in known.items()}, changes
+    met = _cancel(connection, now, ids, changes, tree=tree, command=command)
     before = {id: row.status for id, row in met.items()}
     below = _cancel_below(connection, now, before, changes) if tree else Counter[UUID]()
     return {id: Cancellation(status, below[id]) for id, status in before.items()}, changes
@@ -93,9 +104,15 @@ def _is_live(row: Record) -> bool:
 
 
 def _cancel(
-    connection: Connection, now: datetime, ids: Collection[UUID], changes: Changes, *, tree: bool
+    connection: Connection,
+    now: datetime,
+    ids: Collection[UUID],
+    changes: Changes,
+    *,
+    tree: bool,
+    command: Command | None = None,
 ) -> dict[UUID, Holding]:
-    """End what is not running, flag what is; what they were before."""
+    """End what is not running, flag what is; what they were before. A ``command`` is noted."""
     found = holdings(connection, sorted(set(ids)))
     done = [row for row in found.values() if _may_end(row.status)]
     flagged = [row for row in found.values() if row.status is Status.PROCESSING]
@@ -107,7 +124,10 @@ def _cancel(
         connection.execute(
             statements.request_cancel(), [{"of_id": row.id, "now": now} for row in fresh]
         )
-        connection.execute(statements.insert_events(), [_requested(row, now) for row in fresh])
+    noted = fresh if command is None else [*done, *flagged]
+    if noted:
+        events = [_requested(row, now, command) for row in noted]
+        connection.execute(statements.insert_events(), events)
     if unmarked:
         marks = [{"of_id": row.id} for row in unmarked]
         connection.execute(statements.request_cancel_of_tree(), marks)
@@ -131,13 +151,13 @@ def _cancelled(row: Holding, now: datetime) -> dict[str, object]:
     }
 
 
-def _requested(row: Holding, now: datetime) -> dict[str, object]:
+def _requested(row: Holding, now: datetime, command: Command | None) -> dict[str, object]:
     return rows.event_values(
         row.id,
         Note.CANCEL_REQUESTED,
         now,
-        attempt=row.attempt,
+        attempt=row.attempt if command is None else None,
         claim=row.claim,
-        worker=row.worker,
-        detail={},
+        worker=row.worker if command is None else None,
+        detail={} if command is None else who(command),
     )

@@ -5,23 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
 
-from taskq.audit import AuditEntry
+from taskq.audit import AuditEntry, Command
 from taskq.backends import Cancellation
 from taskq.backends.changes import Changes
 from taskq.backends.presence import ALIVE_WITHIN
-from taskq.backends.sql import auditing, cancelling, reader, writer
+from taskq.backends.sql import auditing, cancelling, causes, operating, reader, writer
 from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.pruning_store import PruningStore
-from taskq.model import Lease, Status
+from taskq.model import Lease, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
     Bucket,
+    Cause,
     Filter,
     Page,
     Stats,
@@ -56,11 +58,13 @@ class CommonStore(PruningStore):
     # -- Backend --
 
     async def cancel(
-        self, ids: Sequence[UUID], *, tree: bool = False
+        self, ids: Sequence[UUID], *, tree: bool = False, command: Command | None = None
     ) -> Mapping[UUID, Cancellation]:
         """See ``Backend.cancel``."""
         return await self._write(
-            lambda connection, now: cancelling.cancel(connection, now, ids, tree=tree)
+            lambda connection, now: cancelling.cancel(
+                connection, now, ids, tree=tree, command=command
+            )
         )
 
     async def cancel_children(self, parents: Collection[UUID]) -> list[UUID]:
@@ -81,11 +85,51 @@ class CommonStore(PruningStore):
     # -- Operator --
 
     async def retry(
-        self, ids: Sequence[UUID], *, actor: str, reason: str = ""
+        self,
+        ids: Sequence[UUID],
+        *,
+        command: Command,
+        arguments: Mapping[UUID, str] | None = None,
+        delay: float = 0.0,
+        spread: float = 0.0,
     ) -> Mapping[UUID, Status]:
         """See ``Operator.retry``."""
+        retry = partial(
+            operating.retry,
+            ids=ids,
+            command=command,
+            arguments=arguments or {},
+            delay=delay,
+            spread=spread,
+        )
+        return await self._write(retry)
+
+    async def run_now(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Status]:
+        """See ``Operator.run_now``."""
         return await self._write(
-            lambda connection, now: writer.retry(connection, now, ids, actor=actor, reason=reason)
+            lambda connection, now: operating.reschedule(
+                connection, now, ids, None, command=command
+            )
+        )
+
+    async def reschedule(
+        self, ids: Sequence[UUID], when: datetime, *, command: Command
+    ) -> Mapping[UUID, Status]:
+        """See ``Operator.reschedule``."""
+        return await self._write(
+            lambda connection, now: operating.reschedule(
+                connection, now, ids, when, command=command
+            )
+        )
+
+    async def set_priority(
+        self, ids: Sequence[UUID], priority: Priority, *, command: Command
+    ) -> Mapping[UUID, Status]:
+        """See ``Operator.set_priority``."""
+        return await self._write(
+            lambda connection, now: operating.set_priority(
+                connection, now, ids, priority, command=command
+            )
         )
 
     # -- Inspector --
@@ -126,6 +170,14 @@ class CommonStore(PruningStore):
     async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
         """See ``Inspector.audit``."""
         return await self._ask(lambda connection, _: auditing.entries(connection, limit, before))
+
+    async def dead_letters(
+        self, filter: Filter, *, limit: int = 100, cap: int = 10_000
+    ) -> list[Cause]:
+        """See ``Inspector.dead_letters``."""
+        return await self._read(
+            lambda connection, now: causes.dead_letters(connection, now, filter, limit, cap)
+        )
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         """See ``Inspector.list``."""

@@ -349,6 +349,7 @@ def _outcome(transition: Transition) -> tuple[object, ...]:
         _storable(transition.id, transition.result),
         rows.error_text(error),
         None if error is None else error.kind.value,
+        transition.fingerprint,
         transition.only_if_expired,
         rows.error_text(cancelled),
         None if note is None else note.value,

@@ -16,6 +16,7 @@ from sqlalchemy import (
     ColumnElement,
     Executable,
     ScalarSelect,
+    Select,
     bindparam,
     desc,
     false,
@@ -159,16 +160,18 @@ def left_of(chosen: Callable[[ColumnElement[UUID]], ColumnElement[bool]]) -> Exe
 @cache
 def queues() -> Executable:
     """The queues that have any activity: a step in an index for each."""
-    return _steps(_activity.queue)
+    return stepping(_activity.queue)
 
 
 @cache
 def due_types() -> Executable:
     """The types of which ``queue`` has scheduled or retrying activities, likewise."""
-    return _steps(_activity.type, _due, _activity.queue == bindparam("queue"))
+    return stepping(_activity.type, _due, _activity.queue == bindparam("queue"))
 
 
-def _steps(column: ColumnElement[str], *conditions: ColumnElement[bool]) -> Executable:
+def stepping(
+    column: ColumnElement[str], *conditions: ColumnElement[bool]
+) -> Select[*tuple[Any, ...]]:
     """The different values of an index's next column, each found from the one before it.
 
     The database compares them as they are stored: text that is no UTF-8 is read as another one.
@@ -269,7 +272,7 @@ def _starts(filter: Filter, queues: Sequence[str]) -> tuple[list[_Start], frozen
             _activity.id != filter.root_id,
         )
         return [root, below], frozenset({"root_id"})
-    for column in (_activity.correlation_id, _activity.user_id):
+    for column in (_activity.correlation_id, _activity.user_id, _activity.fingerprint):
         wanted = getattr(filter, column.name)
         if wanted is not None:
             return [(column == wanted,)], frozenset({column.name})
@@ -297,12 +300,24 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
         yield "root_id", _of_root(filter.root_id)
     if filter.roots_only:
         yield "roots_only", _activity.parent_id.is_(None)
-    for column in (_activity.correlation_id, _activity.user_id, _activity.source):
+    texts = (_activity.correlation_id, _activity.user_id, _activity.source, _activity.fingerprint)
+    for column in texts:
         wanted = getattr(filter, column.name)
         if wanted is not None:
             yield column.name, unindexed(column) == wanted
     for key, value in filter.tags.items():
         yield "tags", has_tag(_activity.tags, key, value)
+
+
+def of_cause(filter: Filter, now: datetime) -> Select[*tuple[Any, ...]]:
+    """Queue, state and end of those that match and have the filter's fingerprint, newest first."""
+    others = [asked for name, asked in _conditions(filter) if name != "fingerprint"]
+    others += [condition(term, now) for term in filter.where]
+    return (
+        select(_activity.queue, _activity.status, _activity.finished_at)
+        .where(_activity.fingerprint == filter.fingerprint, *others)
+        .order_by(_activity.id.desc())
+    )
 
 
 def _of_root(root: UUID) -> ColumnElement[bool]:

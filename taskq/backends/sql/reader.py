@@ -113,6 +113,13 @@ def listed(connection: Connection, now: datetime, filter: Filter, page: Page) ->
     return ActivityPage(items=items, next=ids[-1] if len(found) > len(ids) else None)
 
 
+def matching(connection: Connection, now: datetime, filter: Filter) -> Iterator[UUID]:
+    """The ids of all that match, newest first, read as far as somebody wants them."""
+    doubtful = tuple(term for term in filter.where if not is_exact(term))
+    walked = _walk(connection, now, filter, Page(limit=WALKED))
+    return _looked_into(connection, walked, doubtful)
+
+
 def _walk(
     connection: Connection, now: datetime, filter: Filter, page: Page
 ) -> Iterator[Sequence[UUID]]:

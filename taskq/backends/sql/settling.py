@@ -115,7 +115,13 @@ class Settling:
         else:
             if transition.delay is not None:
                 after = replace(after, ready_at=later(self._now, transition.delay))
-            self._write(row, after, result=transition.result, error=transition.error)
+            self._write(
+                row,
+                after,
+                result=transition.result,
+                error=transition.error,
+                fingerprint=transition.fingerprint,
+            )
         self.hooks += (activity_values(hook, self._now) for hook in transition.hooks)
         self.changes.ready = self.changes.ready or bool(transition.hooks)
 
@@ -126,6 +132,7 @@ class Settling:
         *,
         result: str | None = None,
         error: ErrorInfo | None = None,
+        fingerprint: str | None = None,
     ) -> None:
         self._rows[after.id] = after
         if before.cancel_tree:
@@ -147,6 +154,7 @@ class Settling:
                 "new_result": result,
                 "new_error": error_text(error),
                 "new_error_kind": None if error is None else error.kind.value,
+                "new_fingerprint": fingerprint,
                 "new_expires_at": after.expires_at,
             }
         )

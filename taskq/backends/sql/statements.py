@@ -23,7 +23,6 @@ from sqlalchemy import (
     bindparam,
     case,
     desc,
-    false,
     func,
     literal_column,
     or_,
@@ -61,6 +60,7 @@ SETTLED = (
     "result",
     "error",
     "error_kind",
+    "fingerprint",
     "expires_at",
 )
 """The columns that the end of an attempt writes, bound as ``new_`` + name."""
@@ -369,7 +369,7 @@ def promote() -> Update:
     )
 
 
-# -- cancel, retry --
+# -- cancel --
 
 
 @cache
@@ -436,49 +436,6 @@ def report_progress() -> Update:
         )
         .values(progress=bindparam("new_progress"))
     )
-
-
-@cache
-def ended() -> Executable:
-    """How those of ``ids`` ended, and what an operator's retry records and needs; kept still."""
-    found = select(
-        _activity.id,
-        _activity.status,
-        _activity.error,
-        _activity.claim,
-        _activity.max_crashes,
-    ).where(_activity.id.in_(bindparam("ids", expanding=True)))
-    return found.order_by(_activity.id).with_for_update()
-
-
-@cache
-def retry() -> Update:
-    """Send ``of_id`` round again at ``now``, where it still is what it ``was``."""
-    return (
-        update(activities)
-        .where(_activity.id == bindparam("of_id"), _activity.status == bindparam("was"))
-        .values(
-            status=Status.PENDING.value,
-            ready_at=bindparam("now"),
-            expires_at=_still(_activity.expires_at),
-            deadline_at=_still(_activity.deadline_at),
-            isolate=bindparam("alone"),
-            retry_count=0,
-            crash_count=0,
-            result=None,
-            error=None,
-            error_kind=None,
-            fingerprint=None,
-            progress=None,
-            cancel_tree=false(),
-            finished_at=None,
-        )
-    )
-
-
-def _still(limit: ColumnElement[Any]) -> ColumnElement[Any]:
-    """See ``arrival.still``."""
-    return case((limit > bindparam("now"), limit))
 
 
 def upsert(table: Table, *primary: str) -> Insert:

@@ -242,6 +242,13 @@ _index(
     where=_columns.correlation_id.is_not(None),
 )
 _index("taskq_activities_user", _columns.user_id, _columns.id, where=_columns.user_id.is_not(None))
+# Which causes there are, a step for each, and what each of them has ended: only what has failed.
+_index(
+    "taskq_activities_causes",
+    _columns.fingerprint,
+    _columns.id,
+    where=_columns.fingerprint.is_not(None),
+)
 
 events = Table(
     "taskq_events",

@@ -5,7 +5,7 @@ Each function takes the connection and ``now``, the store's instant. Callers ope
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -13,7 +13,6 @@ from msgspec import json
 from sqlalchemy import Connection
 
 from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
-from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
 from taskq.backends.instants import FIRST, later
 from taskq.backends.presence import FORGOTTEN_AFTER
@@ -24,11 +23,8 @@ from taskq.backends.sql.rows import Record
 from taskq.backends.sql.settling import Settling, holdings, ids_of
 from taskq.backends.sql.statements import MERGED, Place
 from taskq.backends.sql.submission import KeyHolder, Submission
-from taskq.backends.timeline import retry_detail
 from taskq.errors import BackendError
 from taskq.lifecycle import (
-    RETRYABLE_BY_OPERATOR,
-    Note,
     Settlement,
     Transition,
 )
@@ -257,20 +253,6 @@ def cancel_children(
     return [id for id, each in met.items() if not each.status.terminal], changes
 
 
-def retry(
-    connection: Connection, now: datetime, ids: Sequence[UUID], *, actor: str, reason: str
-) -> tuple[Mapping[UUID, Status], Changes]:
-    """See ``Operator.retry``."""
-    found = list(chunked(connection, statements.ended(), "ids", sorted(set(ids))))
-    again = [row for row in found if Status(row.status) in RETRYABLE_BY_OPERATOR]
-    if again:
-        connection.execute(statements.retry(), [_restart(row, now) for row in again])
-        connection.execute(
-            statements.insert_events(), [_retried(row, now, actor, reason) for row in again]
-        )
-    return {row.id: Status(row.status) for row in found}, Changes(ready=bool(again))
-
-
 # -- parts --
 
 
@@ -329,23 +311,3 @@ def _report(connection: Connection, now: datetime, beat: Heartbeat) -> None:
 def _count(connection: Connection, bucket: Bucket) -> None:
     before = connection.execute(beats.bucket(), rows.bucket_key(bucket)).first()
     connection.execute(beats.put_bucket(), rows.bucket_values(bucket, before))
-
-
-def _restart(row: Record, now: datetime) -> dict[str, object]:
-    alone = isolated(row.max_crashes)
-    return {"of_id": row.id, "was": row.status, "now": now, "alone": alone}
-
-
-def _retried(row: Record, now: datetime, actor: str, reason: str) -> dict[str, object]:
-    detail = retry_detail(
-        actor=actor, reason=reason, status=Status(row.status), error=rows.error_of(row.error)
-    )
-    return rows.event_values(
-        row.id,
-        Note.RETRIED,
-        now,
-        attempt=None,
-        claim=row.claim,
-        worker=None,
-        detail=detail,
-    )

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from taskq.testing.conformance.cancel import CancelTests
 from taskq.testing.conformance.claim import ClaimTests
+from taskq.testing.conformance.dead_letters import DeadLetterTests
 from taskq.testing.conformance.fences import FenceTests
 from taskq.testing.conformance.filtered import FilterTests
 from taskq.testing.conformance.fixtures import Fixtures
@@ -26,6 +27,7 @@ from taskq.testing.conformance.keys import KeyTests
 from taskq.testing.conformance.leases import LeaseTests
 from taskq.testing.conformance.limits import LimitTests
 from taskq.testing.conformance.links import LinkTests
+from taskq.testing.conformance.operator_commands import OperatorCommandTests
 from taskq.testing.conformance.operator_retry import OperatorRetryTests
 from taskq.testing.conformance.outcomes import OutcomeTests
 from taskq.testing.conformance.progress import ProgressTests
@@ -77,6 +79,8 @@ class BackendConformance(
     WorkerTests,
     SeriesTests,
     OperatorRetryTests,
+    OperatorCommandTests,
+    DeadLetterTests,
     DeleteTests,
     PruneTests,
     UniqueForTests,

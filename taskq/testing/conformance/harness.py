@@ -12,6 +12,7 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
+from taskq.audit import Command
 from taskq.backends import Cancellation, ClaimRequest, Hint, Renewal, Store, Topic, Watch
 from taskq.bridge import Bridge, DirectBridge, ResidentBridge
 from taskq.hooks import with_hooks
@@ -146,11 +147,16 @@ class Harness:
         return await self.call(partial(self.backend.tree, limit=limit), id)
 
     async def retry(
-        self, *ids: UUID, actor: str = "ada", reason: str = "fixed"
+        self,
+        *ids: UUID,
+        actor: str = "ada",
+        reason: str = "fixed",
+        command_id: UUID | None = None,
+        **how: Any,
     ) -> dict[UUID, Status]:
-        """Retry as an operator."""
-        retry = partial(self.backend.retry, ids, actor=actor, reason=reason)
-        return dict(await self.call(retry))
+        """Retry as an operator; ``how`` is as in ``Operator.retry``."""
+        command = Command(actor=actor, reason=reason, id=command_id)
+        return dict(await self.call(partial(self.backend.retry, ids, command=command, **how)))
 
     async def info(self, id: UUID) -> ActivityInfo:
         """The snapshot of one activity that is there."""

@@ -7,6 +7,7 @@ let pytest collect ``YourMachine.TestCase``. Bridges run the stores; time is the
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -22,6 +23,7 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
+from taskq.audit import Command
 from taskq.backends import Cancellation, ClaimRequest, ProgressReport, Promotion, Renewal, Store
 from taskq.backends.memory import MemoryBackend
 from taskq.bridge import Bridge
@@ -59,7 +61,7 @@ from taskq.model import (
     Status,
 )
 from taskq.progress import Progress
-from taskq.snapshot import ActivityInfo, ActivityPage, Filter, Page, TimelineEntry, Tree
+from taskq.snapshot import ActivityInfo, ActivityPage, Cause, Filter, Page, TimelineEntry, Tree
 from taskq.testing.clock import ManualClock
 from taskq.testing.conformance.harness import bridge_for
 from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, worker
@@ -356,15 +358,40 @@ class StoreMachine(RuleBasedStateMachine):
 
         assert set(self.ask(verb)) == set(ids)
 
-    @rule(ids=st.lists(activities, min_size=1, max_size=3))
-    def retry(self, ids: list[UUID]) -> None:
-        """Retry as an operator."""
+    @rule(
+        ids=st.lists(activities, min_size=1, max_size=3),
+        payload=st.sampled_from([None, None, '{"n":2}']),
+        spread=st.sampled_from([0.0, 0.0, 6.0]),
+    )
+    def retry(self, ids: list[UUID], payload: str | None, spread: float) -> None:
+        """Retry as an operator, with other arguments, or spread over time."""
+        edits = {} if payload is None else {ids[0]: payload}
 
         async def verb(store: Store) -> dict[UUID, Status]:
-            return dict(await store.retry(ids, actor="ada"))
+            retry = partial(store.retry, command=Command(actor="ada"))
+            return dict(await retry(ids, arguments=edits, spread=spread))
 
         before = self.ask(verb)
         self.released |= {id for id in before if before[id] in RETRYABLE_BY_OPERATOR}
+
+    @rule(
+        ids=st.lists(activities, min_size=1, max_size=3),
+        seconds=st.sampled_from([None, -1.0, 5.0, 30.0]),
+        priority=st.none() | st.sampled_from(list(Priority)),
+    )
+    def steer(self, ids: list[UUID], seconds: float | None, priority: Priority | None) -> None:
+        """Let what waits run now, or at another time, or before others."""
+        when = self.clock.now() + timedelta(seconds=seconds or 0.0)
+        command = Command(actor="ada")
+
+        async def verb(store: Store) -> dict[UUID, Status]:
+            if priority is not None:
+                return dict(await store.set_priority(ids, priority, command=command))
+            if seconds is None:
+                return dict(await store.run_now(ids, command=command))
+            return dict(await store.reschedule(ids, when, command=command))
+
+        assert set(self.ask(verb)) == set(ids)
 
     @rule(seconds=st.sampled_from([0.5, 4.0, 11.0, 50.0]))
     def advance(self, seconds: float) -> None:
@@ -382,6 +409,7 @@ class StoreMachine(RuleBasedStateMachine):
         for id, info in infos.items():
             self._check_step(self.known.get(id), info)
             self.ask(partial(_timeline, id=id))
+        self.ask(_dead_letters)
         self.known = infos
         self.released.clear()
         self._check_totals(infos)
@@ -438,6 +466,10 @@ class StoreMachine(RuleBasedStateMachine):
 
 async def _timeline(store: Store, *, id: UUID) -> list[TimelineEntry]:
     return await store.timeline(id)
+
+
+async def _dead_letters(store: Store) -> list[Cause]:
+    return await store.dead_letters(Filter())
 
 
 async def _held(store: Store, *, holder: UUID) -> list[tuple[UUID, int]]:

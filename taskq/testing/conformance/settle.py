@@ -71,6 +71,13 @@ CASES = (
         call={"max_retries": 0},
     ),
     Case(
+        name="retries exhausted, no dead letters",
+        outcome=Failed(error=BOOM),
+        status=Status.FAILED,
+        cancelled=Status.FAILED,
+        call={"max_retries": 0, "policy": Policy(dead_letter=False)},
+    ),
+    Case(
         name="timed out, retries left",
         outcome=TimedOut(LATE),
         status=Status.RETRYING,
