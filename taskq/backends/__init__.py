@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
+from taskq.backends.queueing import Queues
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
 from taskq.errors import BackendError
@@ -44,6 +45,7 @@ __all__ = (
     "Operator",
     "ProgressReport",
     "Promotion",
+    "Queues",
     "Renewal",
     "Store",
     "Topic",
@@ -76,6 +78,8 @@ class Topic(StrEnum):
     """Activities may have ended."""
     CANCEL = "cancel"
     """Cancels may have been requested of running activities."""
+    CONTROL = "control"
+    """Queues or types may have been paused, or go on."""
 
 
 class Hint(Struct, frozen=True):
@@ -97,7 +101,8 @@ class Watch(Protocol):
 
 
 class ClaimRequest(Struct, frozen=True, kw_only=True):
-    """What a worker asks for. ``types`` None is every type; ``lease`` is seconds, ``limit`` ≥ 1.
+    """What a worker asks for. ``types`` None is every type, but for those of ``without``; ``lease``
+    is seconds, ``limit`` ≥ 1.
 
     ``alone`` asks for isolated activities only (then with limit 1); otherwise they are passed over.
     ``children`` asks for those only that have a parent, the deepest first (design 7.10).
@@ -110,6 +115,7 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     lease: float
     alone: bool = False
     children: bool = False
+    without: tuple[str, ...] = ()
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True):
@@ -332,7 +338,7 @@ class Backend(Protocol):
         ...
 
 
-class Store(Backend, Inspector, Operator, Protocol):
+class Store(Backend, Inspector, Operator, Queues, Protocol):
     """A whole backend, as ``from_url`` gives it."""
 
 

@@ -68,6 +68,8 @@ class ReadyLines:
         for queue in dict.fromkeys(request.queues):
             lines = self._lines.get(queue, {})
             for type in dict.fromkeys(_types(lines) if request.types is None else request.types):
+                if request.types is None and type in request.without:
+                    continue
                 line = lines.get((type, request.alone))
                 if line is not None:
                     yield line

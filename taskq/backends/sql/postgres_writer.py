@@ -111,6 +111,8 @@ async def claim(connections: Connections, request: ClaimRequest) -> list[Attempt
 async def _claim(connections: Connections, request: ClaimRequest, *, lawful: bool) -> list[Attempt]:
     queues = tuple(dict.fromkeys(request.queues))
     types = None if request.types is None else tuple(dict.fromkeys(request.types))
+    if types is None and request.without:
+        types = await _waiting_without(connections, queues, request.without)
     if not queues or types == ():
         return []
     if request.children:
@@ -124,6 +126,16 @@ async def _claim(connections: Connections, request: ClaimRequest, *, lawful: boo
     else:
         found = await _claim_served(connections, request, queues, types, lawful=lawful)
     return sorted(found, key=lambda each: (-each.priority, each.ready_at, each.id))
+
+
+async def _waiting_without(
+    connections: Connections, queues: Sequence[str], without: Sequence[str]
+) -> tuple[str, ...]:
+    """The types that wait in these queues, but for some."""
+    waiting: set[str] = set()
+    for queue in queues:
+        waiting.update(row[0] for row in await connections.fetch(waiting_types(), {"queue": queue}))
+    return tuple(sorted(waiting.difference(without)))
 
 
 async def _claim_children(

@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from msgspec import json
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
@@ -60,7 +61,7 @@ def submit(
 
 def any_ready(connection: Connection, request: ClaimRequest) -> bool:
     """Whether a claim would find anything; reads only."""
-    places = _places(connection, request)
+    places = _places(connection, _included(connection, request))
     if not places:
         return False
     query = statements.candidates(statements.claim_shape(places))
@@ -72,6 +73,7 @@ def claim(
     connection: Connection, now: datetime, request: ClaimRequest
 ) -> tuple[list[Attempt], Changes]:
     """See ``Backend.claim``."""
+    request = _included(connection, request)
     if request.children:
         return _claim_children(connection, now, request), Changes()
     places = _places(connection, request)
@@ -93,6 +95,16 @@ def _claim_children(connection: Connection, now: datetime, request: ClaimRequest
         values["types"] = json.encode(request.types).decode()
     statement = children.on_sqlite(len(queues), typed=request.types is not None)
     return sorted(rows.attempts(connection.execute(statement, values)), key=rows.by_depth)
+
+
+def _included(connection: Connection, request: ClaimRequest) -> ClaimRequest:
+    """The same request by the types that wait, where it is for every type without some."""
+    if request.types is not None or not request.without:
+        return request
+    waiting: set[str] = set()
+    for queue in dict.fromkeys(request.queues):
+        waiting.update(connection.scalars(statements.waiting_types(), {"queue": queue}))
+    return replace(request, types=tuple(sorted(waiting.difference(request.without))), without=())
 
 
 def _claimer(now: datetime, request: ClaimRequest) -> dict[str, object]:

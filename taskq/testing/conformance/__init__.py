@@ -30,6 +30,7 @@ from taskq.testing.conformance.operator_retry import OperatorRetryTests
 from taskq.testing.conformance.outcomes import OutcomeTests
 from taskq.testing.conformance.progress import ProgressTests
 from taskq.testing.conformance.promote import PromoteTests
+from taskq.testing.conformance.queues import PauseTests
 from taskq.testing.conformance.reading import (
     ReadingTests,
     SeriesTests,
@@ -76,6 +77,7 @@ class BackendConformance(
     WorkerTests,
     SeriesTests,
     OperatorRetryTests,
+    PauseTests,
     TextTests,
     SharingTests,
     TransactionTests,

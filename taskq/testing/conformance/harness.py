@@ -72,6 +72,7 @@ class Harness:
         lease: float = 30.0,
         alone: bool = False,
         children: bool = False,
+        without: tuple[str, ...] = (),
     ) -> list[Attempt]:
         """Claim for this worker."""
         request = ClaimRequest(
@@ -82,6 +83,7 @@ class Harness:
             lease=lease,
             alone=alone,
             children=children,
+            without=without,
         )
         return await self.call(self.backend.claim, request)
 
