@@ -12,6 +12,7 @@ from taskq.backends import ClaimRequest
 from taskq.bridge import Doorbell
 from taskq.engine.admission import Reserve
 from taskq.engine.backoff import Backoff
+from taskq.engine.controls import Controls, narrowed
 from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
 from taskq.engine.ledger import Ledger
@@ -52,6 +53,8 @@ class Dispatcher:
     While too many handlers wait for others it claims only what has a parent; slots reserved for
     leaves it fills with those first (see ``admission``).
 
+    What is paused it does not ask for, and for a burst that is empty.
+
     With ``burst`` it returns when everything was recorded that it ran, and then nothing was due and
     nothing could be claimed. Errors of the store are raised: its supervisor starts it again.
     """
@@ -65,6 +68,7 @@ class Dispatcher:
         pace: Pace,
         returns: Returns,
         ledger: Ledger,
+        controls: Controls,
     ) -> None:
         self.stopping = False
         self._access = ground.access
@@ -81,6 +85,7 @@ class Dispatcher:
         self._returns = returns
         self._orphans = Orphans(ground)
         self._ledger = ledger
+        self._controls = controls
         self._poll = Backoff(
             ground.random, first=ground.options.poll_interval, last=ground.options.poll_max
         )
@@ -97,6 +102,7 @@ class Dispatcher:
         self._full = False
         self._reserve = _reserve(ground.options)
         slots.on_free = self._slot_freed
+        controls.on_change = self.ring
 
     def ring(self) -> None:
         """There may be something to claim. From any thread."""
@@ -200,9 +206,12 @@ class Dispatcher:
             alone=alone,
             children=self._full and not roots,
         )
+        wanted = narrowed(request, self._controls.paused)
+        if wanted is None:
+            return []
         began = self._clock.monotonic()
         try:
-            attempts = await self._access.call(self._backend.claim, request)
+            attempts = await self._access.call(self._backend.claim, wanted)
         except BaseException:
             self._returns.in_doubt = True
             raise
@@ -215,7 +224,16 @@ class Dispatcher:
         if self.stopping:
             await self._returns.give_back(held)
             return []
-        return held
+        return await self._begun(held)
+
+    async def _begun(self, held: list[Held]) -> list[Held]:
+        """Give back what was paused while the claim was on its way; the rest."""
+        paused = self._controls.paused
+        late = [each for each in held if paused.holds(each.attempt.queue, each.attempt.type)]
+        if not late:
+            return held
+        await self._returns.give_back(late)
+        return [each for each in held if each not in late]
 
     async def _run_alone(self) -> bool:
         """If nothing runs, claim an isolated activity and wait until it has ended."""

@@ -11,6 +11,7 @@ from taskq.bridge.poster import Post
 from taskq.engine.attempt import Runner
 from taskq.engine.canceller import Canceller
 from taskq.engine.contact import Contact
+from taskq.engine.controls import Controls
 from taskq.engine.deadlines import Deadlines
 from taskq.engine.deadlock import Deadlock
 from taskq.engine.dispatcher import Dispatcher
@@ -39,7 +40,8 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                        promoter, reaper          runner, seats      keeper, fence, canceller,
+                        promoter, reaper,         runner, seats      keeper, fence, canceller,
+                        controls
                                                   └─progress─▶ reporter      deadlines
 
     Made on the engine's event loop.
@@ -91,9 +93,15 @@ class Parts:
             deadlines=self.deadlines,
             pace=self.pace,
         )
-        pace = self.pace
+        self.controls = Controls(ground, types=types, slots=self.slots, returns=returns)
         self.dispatcher = Dispatcher(
-            ground, types=types, slots=self.slots, pace=pace, returns=returns, ledger=self.ledger
+            ground,
+            types=types,
+            slots=self.slots,
+            pace=self.pace,
+            returns=returns,
+            ledger=self.ledger,
+            controls=self.controls,
         )
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
         self.reaper = Reaper(
@@ -111,6 +119,7 @@ class Parts:
             dispatcher=self.dispatcher,
             promoter=self.promoter,
             canceller=self.canceller,
+            controls=self.controls,
         )
 
     def _seating(self, ground: Ground, post: Post) -> Seating:
