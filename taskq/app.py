@@ -27,6 +27,7 @@ from taskq.middleware import Middleware
 from taskq.model import Activity, Receipt
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.publisher import Publisher
+from taskq.queues import Queues
 from taskq.registry import (
     Registry,
     checked_activities,
@@ -137,6 +138,7 @@ class TaskQ:
             clock=self.clock,
             publisher=self.publisher,
         )
+        self.queues = Queues(self.client)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 

@@ -90,6 +90,8 @@ class ErrorKind(StrEnum):
     """It had not started by its ``expires``."""
     DEADLINE = "deadline"
     """Its tree had not ended by its ``deadline``."""
+    EVICTED = "evicted"
+    """Its queue was full, and a newer one took its place."""
 
 
 class ErrorInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -153,6 +155,25 @@ class Idempotency(Struct, frozen=True, kw_only=True):
         return self.key if self.step_of is None else None
 
 
+class Overflow(StrEnum):
+    """What a call gets whose queue is full (seed:E25)."""
+
+    BLOCK = "block"
+    """It waits for room, for ``enqueue_timeout`` at the most. In a transaction of the caller's:
+    QueueFull."""
+    ERROR = "error"
+    """QueueFull."""
+    DROP_OLDEST = "drop_oldest"
+    """It takes the place of the oldest root that waits there, which ends ``cancelled``."""
+
+
+class Bound(Struct, frozen=True):
+    """How many activities may wait in a queue before ``overflow`` comes to pass."""
+
+    most: int
+    overflow: Overflow = Overflow.BLOCK
+
+
 class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     """One durable call, as the call-site made it; not necessarily stored yet.
 
@@ -164,7 +185,8 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     ``as_root``, and ``generation`` counts how often that made a new root. ``step`` is its name
     among its parent's children. It must have started by ``expires_at`` (aware) or ``expires_in``
     seconds after the call, by the store's clock, whichever is earlier; and ended, with its whole
-    tree, by ``deadline_at`` or ``deadline_in`` likewise.
+    tree, by ``deadline_at`` or ``deadline_in`` likewise. ``bound`` is its queue's, as its producer
+    knows it; it is not stored.
     """
 
     id: UUID
@@ -194,6 +216,7 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     correlation_id: str | None = None
     user_id: str | None = None
     idempotency: Idempotency | None = None
+    bound: Bound | None = None
 
     @property
     def limited(self) -> bool:

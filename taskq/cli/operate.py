@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ import click
 from taskq.app import TaskQ
 from taskq.backends import Cancellation
 from taskq.cli import bulk
+from taskq.cli.actor import actor
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.filters import FilterCommand, terms
@@ -244,7 +244,7 @@ def _all(
 
 
 def _retry_with(found: TaskQ, reason: str) -> Callable[[Sequence[UUID]], Mapping[UUID, Status]]:
-    retry = partial(found.client.store.retry, actor=_actor(), reason=reason)
+    retry = partial(found.client.store.retry, actor=actor(), reason=reason)
     return lambda ids: found.client.call_sync(retry, ids)
 
 
@@ -253,14 +253,6 @@ def _cancel_with(
 ) -> Callable[[Sequence[UUID]], Mapping[UUID, Cancellation]]:
     cancel = partial(found.client.store.cancel, tree=tree)
     return lambda ids: found.client.call_sync(cancel, ids)
-
-
-def _actor() -> str:
-    """Who did it, for the record."""
-    try:
-        return f"cli:{getpass.getuser()}"
-    except (OSError, KeyError, ImportError):
-        return "cli"
 
 
 def _retried(status: Status) -> tuple[bool, str]:

@@ -34,7 +34,7 @@ async def test_an_idle_worker_stays_healthy(world: World) -> None:
             "ledger",
             "fence",
             "canceller",
-        "controls",
+            "controls",
             "deadlines",
             "reporter",
             "hints",
