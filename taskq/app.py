@@ -13,6 +13,7 @@ import anyio
 from taskq.ancestry import maker
 from taskq.assembly import WorkerArguments, engine_for, run_engine
 from taskq.backends import Store, from_url
+from taskq.bounds import QueueArguments, checked_bound
 from taskq.client import StoreClient
 from taskq.clock import Clock, SystemClock
 from taskq.codec import Codec, Limits, from_json
@@ -24,7 +25,7 @@ from taskq.hooks import HOOKS
 from taskq.identifiers import as_id
 from taskq.logs import listener_failed, without_effect
 from taskq.middleware import Middleware
-from taskq.model import Activity, Receipt
+from taskq.model import Activity, Bound, Receipt
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.publisher import Publisher
 from taskq.queues import Queues
@@ -128,7 +129,9 @@ class TaskQ:
                 max_crashes=self.settings.max_crashes,
                 timeout=self.settings.timeout,
                 retry=self.settings.retry,
-            )
+            ),
+            bound=None if self.settings.capacity is None else Bound(self.settings.capacity),
+            priorities=self.settings.priority_enabled,
         )
         self.client = StoreClient(
             store,
@@ -168,14 +171,16 @@ class TaskQ:
 
         return decorate if function is None else decorate(function)
 
-    def queue(self, name: str, **options: Unpack[TaskOptionArguments]) -> None:
-        """Set defaults for all activities of one queue. A decorator or a call beats them.
+    def queue(self, name: str, **options: Unpack[QueueArguments]) -> None:
+        """Set defaults for all activities of one queue, and how many may wait there, see
+        ``QueueArguments``. A decorator or a call beats the defaults.
 
         Workers of this app then serve the queue even if no task names it.
         """
         where = f"taskq.queue({name!r})"
-        checked = task_options(where, {"queue": name, **cast("Mapping[str, object]", options)})
-        self.registry.add_queue(name, checked)
+        given: dict[str, object] = {"queue": name, **cast("Mapping[str, object]", options)}
+        bound = checked_bound(where, given)
+        self.registry.add_queue(name, task_options(where, given), bound)
 
     @property
     def tasks(self) -> Mapping[str, Task[..., Any]]:

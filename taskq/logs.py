@@ -296,6 +296,11 @@ def without_effect(notes: Iterable[str]) -> None:
         logger.warning("%s", note)
 
 
+def priorities_are_off() -> None:
+    """A priority was asked for, and ``priority_enabled`` is off."""
+    logger.warning("a priority has no effect: priority_enabled is off, so every call is NORMAL")
+
+
 def unfit_result(task: str, error: Exception) -> None:
     """Say that a stored result does not fit its task's return annotation."""
     logger.warning("the result of %s does not fit its return annotation: %s", task, error)

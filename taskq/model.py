@@ -219,6 +219,12 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     bound: Bound | None = None
 
     @property
+    def needs_room(self) -> bool:
+        """Whether its queue may refuse it. A child is work of what has been accepted already: were
+        it to wait for a place that only its parent's end makes free, it would wait for ever."""
+        return self.bound is not None and self.parent_id is None
+
+    @property
     def limited(self) -> bool:
         """Whether anything is said that most calls leave unsaid: a step, a generation, a limit."""
         return bool(

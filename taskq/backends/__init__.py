@@ -207,12 +207,14 @@ class Backend(Protocol):
         future it makes the activity scheduled, else pending. ``isolate`` holds from the start where
         ``max_crashes`` is 1, since the next crash would be the last. An id that is there already is
         left as it is and counts as created (a repeated call). Keys follow
-        ``taskq.idempotency.resolve``; the same key twice in a batch is folded in order. Raises
-        IdempotencyConflict, BackendUnavailable, Unstorable when something in the batch never can be
-        stored; nothing is stored then. A step's key is not shown as ``idempotency_key``. Limits are
-        kept as instants: ``expires_at`` or now + ``expires_in``, whichever is earlier, likewise the
-        deadline. A call with a parent that is answered by what another one has made, or none, links
-        them: see ``taskq.backends.links``, in the same transaction.
+        ``taskq.idempotency.resolve``; the same key twice in a batch is folded in order. A root with
+        a ``bound`` needs room, see ``taskq.backends.bounding``: exactly, whatever is stored at the
+        same time. Raises IdempotencyConflict, QueueFull, BackendUnavailable, Unstorable when
+        something in the batch never can be stored; nothing is stored then. A step's key is not
+        shown as ``idempotency_key``. Limits are kept as instants: ``expires_at`` or now +
+        ``expires_in``, whichever is earlier, likewise the deadline. A call with a parent that is
+        answered by what another one has made, or none, links them: see ``taskq.backends.links``, in
+        the same transaction.
         """
         ...
 

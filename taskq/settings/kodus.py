@@ -39,8 +39,8 @@ class Absent(Struct, frozen=True):
 Key = Known | Milliseconds | Absent
 
 KEYS: Final[Mapping[str, Key]] = {
-    "capacity": Absent(int),
-    "priority_enabled": Absent(bool, usual=True),
+    "capacity": Known("capacity"),
+    "priority_enabled": Known("priority_enabled"),
     "dead_letter_queue_enabled": Absent(bool, usual=True),
 }
 RETRY_KEYS: Final[Mapping[str, Key]] = {

@@ -22,9 +22,11 @@ from taskq.backends import (
     Topic,
 )
 from taskq.backends.arrival import isolated, still
+from taskq.backends.bounding import bounded, demands
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
+from taskq.backends.memory.bounding import evict, making_room
 from taskq.backends.memory.cancelling import cancel, cancel_below
 from taskq.backends.memory.queueing import MemoryQueues
 from taskq.backends.memory.reader import MemoryReader
@@ -82,9 +84,14 @@ class MemoryBackend(MemoryQueues, MemoryReader):
         """See ``Backend.submit``."""
         changes = Changes()
         with self._lock:
-            submission = Submission(self._tables, self._clock.now())
+            now = self._clock.now()
+            stored = {each.id for each in activities if each.id in self._tables.rows}
+            submission = Submission(self._tables, now)
             receipts = [submission.add(activity) for activity in activities]
+            wanted = demands(activities, receipts, stored) if bounded(activities) else []
+            victims = [row for each in wanted for row in making_room(self._tables, each)]
             changes.ready = bool(submission.store())
+            evict(self._tables, victims, now, changes)
         self._tell(changes)
         return receipts
 

@@ -26,10 +26,12 @@ from taskq.backends import (
     Topic,
     Watch,
 )
+from taskq.backends.bounding import bounded
 from taskq.backends.changes import Changes
 from taskq.backends.examination import Finding
 from taskq.backends.sql import (
     beats,
+    postgres_bounding,
     postgres_statements,
     postgres_writer,
     rows,
@@ -145,6 +147,10 @@ class PostgresBackend(CommonStore):
         """See ``Backend.submit``."""
         if not activities:
             return []
+        if bounded(activities):
+            return await self._write(
+                lambda connection, now: postgres_bounding.submit(connection, now, activities)
+            )
         changes = Changes(ready=True)
         receipts = await self._carrying(
             changes,

@@ -19,6 +19,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.instants import FIRST, later
 from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.backends.sql import beats, cancelling, children, linking, queries, rows, statements
+from taskq.backends.sql.bounding import Room
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
@@ -41,6 +42,7 @@ def submit(
     connection: Connection, now: datetime, activities: Sequence[Activity[object]]
 ) -> tuple[list[Receipt], Changes]:
     """See ``Backend.submit``."""
+    room = Room(connection, now, activities)
     keyed = [activity for activity in activities if activity.idempotency is not None]
     submission = Submission(
         now,
@@ -56,7 +58,9 @@ def submit(
     if submission.links:
         values = linking.sqlite_values(submission.links, now)
         connection.execute(linking.on_sqlite(), values)
-    return receipts, Changes(ready=stored > 0)
+    room.keep(receipts)
+    room.changes.ready = stored > 0
+    return receipts, room.changes
 
 
 def any_ready(connection: Connection, request: ClaimRequest) -> bool:

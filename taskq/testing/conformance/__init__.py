@@ -15,6 +15,7 @@ what the backend does not declare in its ``capabilities`` are skipped, with the 
 
 from __future__ import annotations
 
+from taskq.testing.conformance.bounds import BoundTests
 from taskq.testing.conformance.cancel import CancelTests
 from taskq.testing.conformance.claim import ClaimTests
 from taskq.testing.conformance.fences import FenceTests
@@ -78,6 +79,7 @@ class BackendConformance(
     SeriesTests,
     OperatorRetryTests,
     PauseTests,
+    BoundTests,
     TextTests,
     SharingTests,
     TransactionTests,
