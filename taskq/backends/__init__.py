@@ -106,6 +106,8 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
 
     ``alone`` asks for isolated activities only (then with limit 1); otherwise they are passed over.
     ``children`` asks for those only that have a parent, the deepest first (design 7.10).
+    ``aging`` is the seconds after which an activity counts as one priority higher, see
+    ``taskq.aging``; None: none does. It has no effect on children.
     """
 
     worker: UUID
@@ -116,6 +118,7 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     alone: bool = False
     children: bool = False
     without: tuple[str, ...] = ()
+    aging: float | None = None
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True):
@@ -221,13 +224,14 @@ class Backend(Protocol):
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         """Give up to ``limit`` pending activities of these queues and types to this worker.
 
-        In order of priority (highest first), ready time, id; ``children`` before that by depth, the
-        deepest first. Each gets status processing, claim number + 1 (1 after the highest that can
-        be stored), started_at (``Attempt.claimed_at``) and lease_until = now + lease by the store's
-        clock. Isolated ones are passed over, or with ``alone`` only they are given. An activity
-        whose cancel is requested is never pending. Never returns one activity twice, whatever runs
-        at the same time. Fewer than ``limit`` may be given though there are more: only none means
-        that nothing is left but what others are just claiming.
+        In order of priority (highest first; with ``aging`` the one that it has risen to), ready
+        time, id; ``children`` before that by depth, the deepest first. Each gets status processing,
+        claim number + 1 (1 after the highest that can be stored), started_at
+        (``Attempt.claimed_at``) and lease_until = now + lease by the store's clock. Isolated ones
+        are passed over, or with ``alone`` only they are given. An activity whose cancel is
+        requested is never pending. Never returns one activity twice, whatever runs at the same
+        time. Fewer than ``limit`` may be given though there are more: only none means that nothing
+        is left but what others are just claiming.
         """
         ...
 

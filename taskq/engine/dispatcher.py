@@ -11,6 +11,7 @@ import anyio
 from taskq.backends import ClaimRequest
 from taskq.bridge import Doorbell
 from taskq.engine.admission import Reserve
+from taskq.engine.aging import Aging
 from taskq.engine.backoff import Backoff
 from taskq.engine.controls import Controls, narrowed
 from taskq.engine.ground import Ground
@@ -101,6 +102,7 @@ class Dispatcher:
         self._owed = False
         self._full = False
         self._reserve = _reserve(ground.options)
+        self._aging = Aging(ground)
         slots.on_free = self._slot_freed
         controls.on_change = self.ring
 
@@ -162,14 +164,14 @@ class Dispatcher:
 
     async def _supplied(self, room: int) -> int:
         """Claim for ``room`` slots, leaves first where slots are reserved for them; how many."""
-        reserve = self._reserve
+        reserve, aging = self._reserve, self._aging.due()
         if reserve is None:
-            return await self._claim(room)
+            return await self._claim(room, aging=aging)
         reserved = reserve.for_leaves(room, self._holdings.all())
         leaves = await self._claim(reserved, types=reserve.types) if reserved else 0
         # What no leaf waits for is lent.
         rest = room - leaves if leaves < reserved else room - reserved
-        return leaves + (await self._claim(rest) if rest else 0)
+        return leaves + (await self._claim(rest, aging=aging) if rest else 0)
 
     async def _claim(
         self,
@@ -178,9 +180,12 @@ class Dispatcher:
         types: tuple[str, ...] | None = None,
         alone: bool = False,
         roots: bool = False,
+        aging: float | None = None,
     ) -> int:
         """Claim and hand over; how many. ``roots``: also where only children are to begin."""
-        attempts = await self._claimed(limit, types=types or self._types, alone=alone, roots=roots)
+        attempts = await self._claimed(
+            limit, types=types or self._types, alone=alone, roots=roots, aging=aging
+        )
         try:
             await self._orphans.cancel(attempts)
         except BaseException:
@@ -190,7 +195,13 @@ class Dispatcher:
         return len(attempts)
 
     async def _claimed(
-        self, limit: int, *, types: tuple[str, ...] | None, alone: bool, roots: bool = False
+        self,
+        limit: int,
+        *,
+        types: tuple[str, ...] | None,
+        alone: bool,
+        roots: bool = False,
+        aging: float | None = None,
     ) -> list[Held]:
         """What a claim brings, entered as held. Without a reply it is in doubt what it did."""
         spare = self._options.max_suspended - self._slots.permits.suspended
@@ -205,6 +216,7 @@ class Dispatcher:
             lease=self._options.lease,
             alone=alone,
             children=self._full and not roots,
+            aging=aging,
         )
         wanted = narrowed(request, self._controls.paused)
         if wanted is None:

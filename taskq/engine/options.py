@@ -29,6 +29,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
       ``max_suspended``: with so many waiting, only children are begun, the deepest first.
     - ``reserve_slots_for_leaves``: slots that only ``leaf_types`` get while any of these wait; lent
       to others while none does (seed:E13, S9, D17).
+    - ``priority_aging``: after each such time of waiting an activity counts as one priority higher.
     - ``shutdown_grace``: what running handlers get at a stop. ``burst``: stop when drained.
 
     Raises ConfigurationError naming the option that is wrong (seed:W23).
@@ -55,6 +56,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     max_suspended: int = 1000
     reserve_slots_for_leaves: int = 0
     leaf_types: tuple[str, ...] = ()
+    priority_aging: float | None = None
     shutdown_grace: float = 30.0
     burst: bool = False
 
@@ -65,6 +67,8 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
             _at_least_one("threads", self.threads)
         for name in _POSITIVE:
             _finite(name, getattr(self, name), zero=False)
+        if self.priority_aging is not None:
+            _finite("priority_aging", self.priority_aging, zero=False)
         _finite("shutdown_grace", self.shutdown_grace, zero=True)
         if self.claim_ahead is not None and self.claim_ahead < 0:
             raise ConfigurationError(f"claim_ahead must be 0 or more, not {self.claim_ahead!r}")

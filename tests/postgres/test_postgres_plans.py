@@ -11,7 +11,7 @@ from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
 from taskq.backends.instants import FIRST
-from taskq.backends.sql import PostgresBackend, postgres_writer, reader
+from taskq.backends.sql import PostgresBackend, postgres_claiming, postgres_writer, reader
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.connections import Connections
@@ -108,7 +108,7 @@ def claiming(
     request = ClaimRequest(
         worker=new_id(), queues=queues, types=types, limit=100, lease=30, children=children
     )
-    return lambda connections: postgres_writer.claim(connections, request)
+    return lambda connections: postgres_claiming.claim(connections, request)
 
 
 CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
@@ -239,7 +239,7 @@ def test_claiming_what_is_late_reads_what_it_takes(
     """Whatever waits with limits that are far, each kind is found by its own index."""
 
     def verb(connections: Connections) -> Any:
-        return postgres_writer.claim_overdue(connections, new_id(), 100, 30.0)
+        return postgres_claiming.claim_overdue(connections, new_id(), 100, 30.0)
 
     indexes = {"activities_expiring", "activities_deadlines", "activities_pkey"}
     check(steps(backend, bridge, verb), indexes=indexes, rows=0)

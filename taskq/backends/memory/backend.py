@@ -100,7 +100,7 @@ class MemoryBackend(MemoryQueues, MemoryReader):
         attempts: list[Attempt] = []
         with self._lock:
             now = self._clock.now()
-            for row in islice(self._tables.ready.take(request), request.limit):
+            for row in islice(self._tables.ready.take(request, now), request.limit):
                 attempts.append(self._give(row, request.worker, now, request.lease))
         return attempts
 

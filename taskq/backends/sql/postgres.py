@@ -32,6 +32,7 @@ from taskq.backends.examination import Finding
 from taskq.backends.sql import (
     beats,
     postgres_bounding,
+    postgres_claiming,
     postgres_statements,
     postgres_writer,
     rows,
@@ -164,12 +165,12 @@ class PostgresBackend(CommonStore):
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         """See ``Backend.claim``."""
         with self._mapped():
-            return await postgres_writer.claim(self._engine, request)
+            return await postgres_claiming.claim(self._engine, request)
 
     async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
         """See ``Backend.claim_overdue``."""
         with self._mapped():
-            return await postgres_writer.claim_overdue(self._engine, worker, limit, lease)
+            return await postgres_claiming.claim_overdue(self._engine, worker, limit, lease)
 
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         """See ``Backend.settle``."""

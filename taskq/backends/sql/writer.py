@@ -13,12 +13,22 @@ from msgspec import json
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
+from taskq.aging import LEVELS, place
 from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
 from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
 from taskq.backends.instants import FIRST, later
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import beats, cancelling, children, linking, queries, rows, statements
+from taskq.backends.sql import (
+    aging,
+    beats,
+    cancelling,
+    children,
+    linking,
+    queries,
+    rows,
+    statements,
+)
 from taskq.backends.sql.bounding import Room
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
@@ -84,10 +94,25 @@ def claim(
     if not places:
         return [], Changes()
     values = _claimer(now, request) | statements.place_values(places)
+    if request.aging is not None:
+        return _claim_risen(connection, now, request.aging, places, values), Changes()
     claimed = connection.execute(statements.claim(statements.claim_shape(places)), values)
     attempts = rows.attempts(claimed)
     attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
     return attempts, Changes()
+
+
+def _claim_risen(
+    connection: Connection,
+    now: datetime,
+    seconds: float,
+    places: Sequence[Place],
+    values: Mapping[str, object],
+) -> list[Attempt]:
+    since = {f"risen_{level}": later(now, -level * seconds) for level in range(1, LEVELS + 1)}
+    statement = aging.on_sqlite(statements.claim_shape(places))
+    attempts = rows.attempts(connection.execute(statement, {**values, **since}))
+    return sorted(attempts, key=lambda attempt: place(attempt, seconds))
 
 
 def _claim_children(connection: Connection, now: datetime, request: ClaimRequest) -> list[Attempt]:

@@ -15,6 +15,7 @@ what the backend does not declare in its ``capabilities`` are skipped, with the 
 
 from __future__ import annotations
 
+from taskq.testing.conformance.aging import AgingTests
 from taskq.testing.conformance.bounds import BoundTests
 from taskq.testing.conformance.cancel import CancelTests
 from taskq.testing.conformance.claim import ClaimTests
@@ -80,6 +81,7 @@ class BackendConformance(
     OperatorRetryTests,
     PauseTests,
     BoundTests,
+    AgingTests,
     TextTests,
     SharingTests,
     TransactionTests,

@@ -73,6 +73,7 @@ class Harness:
         alone: bool = False,
         children: bool = False,
         without: tuple[str, ...] = (),
+        aging: float | None = None,
     ) -> list[Attempt]:
         """Claim for this worker."""
         request = ClaimRequest(
@@ -84,6 +85,7 @@ class Harness:
             alone=alone,
             children=children,
             without=without,
+            aging=aging,
         )
         return await self.call(self.backend.claim, request)
 
