@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from taskq.errors import ConfigurationError
 
+LONGEST_AGING = 1e8
+"""Seconds, three years."""
+
 
 class EngineOptions(Struct, frozen=True, kw_only=True):
     """What an engine needs to know besides its handlers. Times are seconds.
@@ -69,6 +72,11 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
             _finite(name, getattr(self, name), zero=False)
         if self.priority_aging is not None:
             _finite("priority_aging", self.priority_aging, zero=False)
+            if self.priority_aging > LONGEST_AGING:
+                raise ConfigurationError(
+                    f"priority_aging must be at most {LONGEST_AGING:.0f} seconds, not"
+                    f" {self.priority_aging!r}"
+                )
         _finite("shutdown_grace", self.shutdown_grace, zero=True)
         if self.claim_ahead is not None and self.claim_ahead < 0:
             raise ConfigurationError(f"claim_ahead must be 0 or more, not {self.claim_ahead!r}")

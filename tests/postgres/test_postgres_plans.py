@@ -11,7 +11,14 @@ from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
 from taskq.backends.instants import FIRST
-from taskq.backends.sql import PostgresBackend, postgres_claiming, postgres_writer, reader
+from taskq.backends.sql import (
+    PostgresBackend,
+    bounding,
+    postgres_claiming,
+    postgres_writer,
+    queueing,
+    reader,
+)
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.connections import Connections
@@ -103,10 +110,10 @@ def check(nodes: Sequence[Node], *, indexes: set[str], rows: int) -> None:
 
 
 def claiming(
-    types: tuple[str, ...] | None, queues: tuple[str, ...], *, children: bool = False
+    types: tuple[str, ...] | None, queues: tuple[str, ...], **fields: Any
 ) -> Callable[[Connections], Any]:
     request = ClaimRequest(
-        worker=new_id(), queues=queues, types=types, limit=100, lease=30, children=children
+        worker=new_id(), queues=queues, types=types, limit=100, lease=30, **fields
     )
     return lambda connections: postgres_claiming.claim(connections, request)
 
@@ -136,6 +143,16 @@ CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
         claiming(TYPES, QUEUES[:1]),
         {"activities_ready", "activities_pkey"},
         500,
+    ),
+    "one queue where waiting counts": (
+        claiming(None, QUEUES[:1], aging=600.0),
+        {"activities_ready", "activities_pkey"},
+        300,
+    ),
+    "ten types where waiting counts": (
+        claiming(TYPES[:50:5], QUEUES[:1], aging=600.0),
+        {"activities_ready_by_type", "activities_pkey"},
+        300,
     ),
     "children in one queue": (
         claiming(None, QUEUES[:1], children=True),
@@ -301,6 +318,12 @@ READS: dict[str, Callable[[Connection], object]] = {
     ).all(),
     "what is below many": lambda connection: connection.execute(
         shared.descendants(), {"tops": [each.id for each in CHILDREN]}
+    ).all(),
+    "room in a queue": lambda connection: connection.execute(
+        bounding.count(), {"queue": "q1", "cap": 500}
+    ).all(),
+    "how a type fares": lambda connection: connection.execute(
+        queueing.waiting_of_type(), {"queue": "q0", "type": "t0", "cap": 100}
     ).all(),
     "by correlation": lambda connection: reader.listed(
         connection, FIRST, Filter(correlation_id="c7"), Page()

@@ -13,8 +13,10 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import (
     PostgresBackend,
+    aging,
     auditing,
     beats,
+    bounding,
     children,
     linking,
     postgres_beats,
@@ -23,6 +25,7 @@ from taskq.backends.sql import (
     postgres_storing,
     postgres_submission,
     queries,
+    queueing,
     statements,
 )
 from taskq.backends.sql.connections import Session
@@ -67,6 +70,11 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
         yield f"claim (children, {count})", children.on_postgres(count, typed=count == 1)
     yield "any_on_postgres", children.any_on_postgres(2, typed=True)
     yield "link", linking.on_postgres()
+    for name in ("pauses", "pause_on_postgres", "end_pause", "held", "waiting_of_type"):
+        yield f"queueing {name}", getattr(queueing, name)()
+    for name in ("take_turn", "count", "oldest_roots", "tell", "moment"):
+        yield f"bounding {name}", getattr(bounding, name)()
+    yield "claim (aging)", aging.on_postgres(ClaimShape(queues=1, types=1))
     yield "audit", auditing.on_postgres()
     yield "audit entries", auditing.recorded()
     for write in WRITES:

@@ -12,7 +12,17 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
-from taskq.backends.sql import auditing, beats, children, linking, queries, statements
+from taskq.backends.sql import (
+    aging,
+    auditing,
+    beats,
+    bounding,
+    children,
+    linking,
+    queries,
+    queueing,
+    statements,
+)
 from taskq.backends.sql.statements import ClaimShape
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
@@ -71,6 +81,11 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     for count in (1, 2):
         yield f"claim (children, {count})", children.on_sqlite(count, typed=count == 1)
     yield "link", linking.on_sqlite()
+    for name in ("pauses", "pause_on_sqlite", "end_pause", "held", "waiting_of_type"):
+        yield f"queueing {name}", getattr(queueing, name)()
+    yield "room", bounding.count()
+    yield "oldest roots", bounding.oldest_roots()
+    yield "claim (aging)", aging.on_sqlite(ClaimShape(queues=1, types=1))
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
     for name, filter in FILTERS.items():

@@ -21,12 +21,14 @@ from sqlalchemy import (
     bindparam,
     case,
     desc,
+    extract,
+    func,
     literal_column,
     select,
 )
 
 from taskq.aging import LEVELS
-from taskq.backends.sql.postgres_parts import NOW, SECOND, SECONDS, array_of
+from taskq.backends.sql.postgres_parts import NOW, SECONDS, array_of
 from taskq.backends.sql.postgres_statements import claimed, locked
 from taskq.backends.sql.statements import ClaimShape, given, merged, unindexed
 from taskq.backends.sql.tables import activities, spelled
@@ -35,25 +37,34 @@ from taskq.model import Priority, Status
 
 _activity = activities.c
 _pending = _activity.status == spelled(Status.PENDING)
+_ZERO: ColumnElement[Any] = literal_column("0")
+_MOST: ColumnElement[Any] = literal_column(str(max(Priority).value))
 
 
 @cache
 def on_postgres(shape: ClaimShape) -> Executable:
     """Give up to ``limit`` rows to ``holder`` for ``lease`` seconds, of the first ``window`` that
-    nobody holds; an activity rises each ``aging`` seconds. Answers them in no order."""
+    nobody holds; an activity rises each ``aging`` seconds. Answers them in no order.
+
+    A term begins at its priority and goes on below it where that has few: a planner without
+    statistics takes the index for that, where it would read all that has one priority and sort it.
+    """
     aging: ColumnElement[Any] = bindparam("aging", type_=SECONDS)
-    thresholds = [NOW - aging * literal_column(str(level)) * SECOND for level in _levels()]
+    waited = func.greatest(_ZERO, extract("epoch", NOW - _activity.ready_at))
+    risen = func.least(_MOST, _activity.priority + func.floor(waited / aging))
     window: ColumnElement[int] = bindparam("window", type_=Integer())
-    chosen = _first(shape, thresholds, window).order_by(desc("risen"), "ready_at", "id")
+    first, *others = (
+        _first(
+            _ready(shape, place, risen).where(_activity.priority <= literal_column(str(priority))),
+            window,
+        )
+        for place, priority in _starts(shape)
+    )
+    chosen = first.union(*others).order_by(desc("risen"), "ready_at", "id")
     ids = select(chosen.limit(window).subquery("chosen").c.id)
     pending = unindexed(_activity.status) == spelled(Status.PENDING)
     free = select(_activity.id).where(_activity.id == any_(array_of(ids)), pending)
-    whens = [
-        (_activity.priority == priority.value, _risen(priority, thresholds))
-        for priority in Priority
-    ]
-    order = (case(*whens, else_=_activity.priority).desc(), _activity.ready_at, _activity.id)
-    return claimed(locked(free.order_by(*order)))
+    return claimed(locked(free.order_by(risen.desc(), _activity.ready_at, _activity.id)))
 
 
 @cache
@@ -61,38 +72,42 @@ def on_sqlite(shape: ClaimShape) -> Update:
     """The same at ``now`` until ``until``. ``risen_1`` and so on: since when an activity is ready
     that has risen so far."""
     thresholds = [bindparam(f"risen_{level}", type_=Instant()) for level in _levels()]
-    terms = _terms(shape, thresholds, bindparam("limit"))
+    terms = [
+        _first(
+            _ready(shape, place, _risen(priority, thresholds)).where(
+                _activity.priority == literal_column(str(priority.value))
+            ),
+            bindparam("limit"),
+        )
+        for place, priority in _starts(shape)
+    ]
     chosen = merged(terms, desc("risen")).subquery()
     return given(_activity.id.in_(select(chosen.c.id)), _pending)
 
 
-def _first(
-    shape: ClaimShape, thresholds: Sequence[ColumnElement[Any]], limit: ColumnElement[int]
-) -> Any:
-    first, *others = _terms(shape, thresholds, limit)
-    return first.union_all(*others)
+def _starts(shape: ClaimShape) -> list[tuple[int, Priority]]:
+    """Where the terms begin: at each priority of each place."""
+    places = range(shape.queues + shape.types)
+    return [(place, priority) for place in places for priority in reversed(Priority)]
 
 
-def _terms(
-    shape: ClaimShape, thresholds: Sequence[ColumnElement[Any]], limit: ColumnElement[int]
-) -> list[Select[Any, Any, Any]]:
-    """The first rows of each priority of each place, with the priority that counts."""
-    terms: list[Select[Any, Any, Any]] = []
-    for place in range(shape.queues + shape.types):
-        for priority in reversed(Priority):
-            ready = select(
-                _activity.id, _risen(priority, thresholds).label("risen"), _activity.ready_at
-            ).where(
-                _pending,
-                _activity.queue == bindparam(f"queue_{place}"),
-                _activity.isolate == bindparam("alone"),
-                _activity.priority == literal_column(str(priority.value)),
-            )
-            if place >= shape.queues:
-                ready = ready.where(_activity.type == bindparam(f"type_{place}"))
-            first = ready.order_by(_activity.ready_at, _activity.id).limit(limit).subquery()
-            terms.append(select(first.c.id, first.c.risen, first.c.ready_at))
-    return terms
+def _ready(shape: ClaimShape, place: int, risen: ColumnElement[int]) -> Select[Any, Any, Any]:
+    """What waits in one place, with the priority that counts."""
+    ready = select(_activity.id, risen.label("risen"), _activity.ready_at).where(
+        _pending,
+        _activity.queue == bindparam(f"queue_{place}"),
+        _activity.isolate == bindparam("alone"),
+    )
+    if place >= shape.queues:
+        ready = ready.where(_activity.type == bindparam(f"type_{place}"))
+    return ready
+
+
+def _first(ready: Select[Any, Any, Any], limit: ColumnElement[int]) -> Select[Any, Any, Any]:
+    """The first of these, as the index of a claim has them."""
+    order = (_activity.priority.desc(), _activity.ready_at, _activity.id)
+    first = ready.order_by(*order).limit(limit).subquery()
+    return select(first.c.id, first.c.risen, first.c.ready_at)
 
 
 def _risen(priority: Priority, thresholds: Sequence[ColumnElement[Any]]) -> ColumnElement[int]:

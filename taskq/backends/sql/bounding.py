@@ -13,12 +13,21 @@ from datetime import datetime
 from functools import cache
 from uuid import UUID
 
-from sqlalchemy import Connection, Executable, bindparam, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    union_all,
+)
 from sqlalchemy.dialects import postgresql
 
 from taskq.backends.bounding import TRIES, Demand, demands
 from taskq.backends.changes import Changes
-from taskq.backends.sql import queries, rows, statements
+from taskq.backends.sql import rows, statements
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.postgres_parts import MOMENT, telling
@@ -26,7 +35,7 @@ from taskq.backends.sql.settling import Holding, holdings
 from taskq.backends.sql.tables import activities as table
 from taskq.backends.sql.tables import queues, spelled
 from taskq.lifecycle import evicted_error
-from taskq.model import Activity, Overflow, Receipt
+from taskq.model import Activity, Overflow, Receipt, Status
 from taskq.pausing import WAITING
 
 _activity = table.c
@@ -117,11 +126,18 @@ def take_turn() -> Executable:
 
 @cache
 def count() -> Executable:
-    """How many of ``queue`` are pending, scheduled and retrying, each counted up to ``cap``."""
+    """How many of ``queue`` are pending, and how many not yet, each counted up to ``cap``."""
     of_queue = _activity.queue == bindparam("queue")
-    return select(
-        *(queries.capped(of_queue, _activity.status == spelled(each)) for each in WAITING)
-    )
+    later = [spelled(each) for each in WAITING if each is not Status.PENDING]
+    one: ColumnElement[int] = literal_column("1")
+    # The orders are those of the indexes by queue. Without them the table, or the index by time,
+    # would be read on and on for the few rows of one queue.
+    pending = select(one).where(of_queue, _activity.status == spelled(Status.PENDING))
+    due = select(one).where(of_queue, _activity.status.in_(later))
+    order = (_activity.isolate, _activity.priority.desc(), _activity.ready_at, _activity.id)
+    ordered = (pending.order_by(*order), due.order_by(_activity.type))
+    capped = (each.limit(bindparam("cap")).subquery() for each in ordered)
+    return select(*(select(func.count()).select_from(each).scalar_subquery() for each in capped))
 
 
 @cache

@@ -22,6 +22,8 @@ from taskq.backends.sql.statements import (
 )
 from taskq.model import Attempt
 
+FEW = 16
+"""So many places are looked at without asking first in which of them anything waits."""
 WIDER = 4
 """How often a claim looks, each time further, where others have taken what it saw."""
 
@@ -88,6 +90,8 @@ async def _waiting_places(
     """Where something waits for a worker of these types."""
     if types is None:
         return [Place(queue) for queue in queues]
+    if len(queues) * len(types) <= FEW:
+        return [Place(queue, type) for queue in queues for type in types]
     places: list[Place] = []
     for queue in queues:
         waiting = {row[0] for row in await connections.fetch(waiting_types(), {"queue": queue})}

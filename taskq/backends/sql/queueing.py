@@ -266,11 +266,15 @@ def waiting_of_type() -> Executable:
         for of_priority in (_activity.priority == priority.value for priority in Priority)
     ]
     first = func.min(_activity.ready_at)
+    both = [spelled(Status.SCHEDULED), spelled(Status.RETRYING)]
+    # The index has them together: so many of both are read, not all of one to find the other.
+    later = select(_activity.status).where(_activity.status.in_(both), *pair)
+    seen = later.limit(bindparam("cap")).subquery()
     return select(
         queries.capped(pending, *pair),
         *(
-            queries.capped(_activity.status == spelled(status), *pair)
-            for status in (Status.SCHEDULED, Status.RETRYING)
+            select(func.count()).select_from(seen).where(seen.c.status == status).scalar_subquery()
+            for status in both
         ),
         *(select(first).where(*line).scalar_subquery() for line in lines),
     )
