@@ -94,15 +94,7 @@ class Parts:
             pace=self.pace,
         )
         self.controls = Controls(ground, types=types, slots=self.slots, returns=returns)
-        self.dispatcher = Dispatcher(
-            ground,
-            types=types,
-            slots=self.slots,
-            pace=self.pace,
-            returns=returns,
-            ledger=self.ledger,
-            controls=self.controls,
-        )
+        self.dispatcher = self._dispatcher(ground, types, returns)
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
         self.reaper = Reaper(
             ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
@@ -110,6 +102,19 @@ class Parts:
         self.hints = self._hints(ground, post)
         self.shutdown = Shutdown(
             ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper
+        )
+
+    def _dispatcher(
+        self, ground: Ground, types: tuple[str, ...] | None, returns: Returns
+    ) -> Dispatcher:
+        return Dispatcher(
+            ground,
+            types=types,
+            slots=self.slots,
+            pace=self.pace,
+            returns=returns,
+            ledger=self.ledger,
+            controls=self.controls,
         )
 
     def _hints(self, ground: Ground, post: Post) -> Hints:

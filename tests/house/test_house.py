@@ -24,6 +24,8 @@ CORE = {
     "idempotency",
     "tree",
     "progress",
+    "pausing",
+    "aging",
     "filtering",
 }
 LONGEST_FILE = 500
