@@ -58,10 +58,12 @@ def test_what_a_file_says_in_vain_is_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """seed:E24"""
-    (tmp_path / "config.json").write_text('{"queue": {"capacity": 5}}', encoding="utf-8")
+    (tmp_path / "config.json").write_text(
+        '{"queue": {"dead_letter_queue_enabled": false}}', encoding="utf-8"
+    )
     monkeypatch.setenv("TASKQ_CONFIG", str(tmp_path / "config.json"))
 
     TaskQ("memory://")
 
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "queue.capacity = 5 has no effect" in caplog.text
+    assert "queue.dead_letter_queue_enabled = False has no effect" in caplog.text

@@ -106,12 +106,14 @@ def test_the_password_of_the_database_is_not_shown(
 
 def test_what_has_no_effect_is_told(cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """seed:E24"""
-    (folder / "config.json").write_text('{"queue": {"capacity": 5}}', encoding="utf-8")
+    (folder / "config.json").write_text(
+        '{"queue": {"dead_letter_queue_enabled": false}}', encoding="utf-8"
+    )
     monkeypatch.setenv("TASKQ_CONFIG", "config.json")
 
     notes = json.loads(cli("config", "--json").stdout)["notes"]
 
-    assert len(notes) == 1 and "queue.capacity = 5 has no effect" in notes[0]
+    assert len(notes) == 1 and "queue.dead_letter_queue_enabled = False has no effect" in notes[0]
 
 
 def test_a_bad_file_is_one_sentence_and_wrong_use(cli, place: Path) -> None:
