@@ -12,7 +12,7 @@ from benchmarks.filling import NOOP, QUEUE, TYPES
 from benchmarks.ground import Ground
 from benchmarks.row import AtMost, Row
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import PostgresBackend, postgres_writer
+from taskq.backends.sql import PostgresBackend, postgres_claiming, postgres_writer
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql.connections import Connections
 from taskq.identifiers import new_id
@@ -100,7 +100,7 @@ def _among_types() -> Sequence[Check]:
 
 
 def _claiming(types: tuple[str, ...] | None) -> Verb:
-    return lambda connections: postgres_writer.claim(connections, _request(types))
+    return lambda connections: postgres_claiming.claim(connections, _request(types))
 
 
 def _request(types: tuple[str, ...] | None, *, holder: UUID | None = None) -> ClaimRequest:

@@ -13,6 +13,7 @@ import anyio
 from taskq.ancestry import maker
 from taskq.assembly import WorkerArguments, engine_for, run_engine
 from taskq.backends import Store, from_url
+from taskq.bounds import QueueArguments, checked_bound
 from taskq.client import StoreClient
 from taskq.clock import Clock, SystemClock
 from taskq.codec import Codec, Limits, from_json
@@ -22,13 +23,14 @@ from taskq.events import Listener
 from taskq.future import ActivityFuture, Tracker
 from taskq.hooks import HOOKS
 from taskq.identifiers import as_id
-from taskq.logs import listener_failed, without_effect
+from taskq.logs import listener_failed
 from taskq.middleware import Middleware
-from taskq.model import Activity, Receipt
+from taskq.model import Activity, Bound, Receipt
 from taskq.operations import Operations
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.pruning import Retention
 from taskq.publisher import Publisher
+from taskq.queues import Queues
 from taskq.registry import (
     Registry,
     checked_activities,
@@ -119,7 +121,6 @@ class TaskQ:
         if retry is not None:
             given["retry"] = retry
         self.configuration = configuration(given, base=settings, own_store=backend is not None)
-        without_effect(self.configuration.notes)
         self.clock = clock or SystemClock()
         self.publisher = Publisher(listeners, report=listener_failed)
         store = backend or _store(self.configuration, self.clock)
@@ -131,7 +132,9 @@ class TaskQ:
                 dead_letter=self.settings.dead_letter_queue_enabled,
                 timeout=self.settings.timeout,
                 retry=self.settings.retry,
-            )
+            ),
+            bound=None if self.settings.capacity is None else Bound(self.settings.capacity),
+            priorities=self.settings.priority_enabled,
         )
         self.client = StoreClient(
             store,
@@ -143,6 +146,7 @@ class TaskQ:
         )
         self.retention = Retention(self.client, self.settings.retention)
         self.operator = Operations(self.client, self.registry.task)
+        self.queues = Queues(self.client)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 
@@ -172,14 +176,16 @@ class TaskQ:
 
         return decorate if function is None else decorate(function)
 
-    def queue(self, name: str, **options: Unpack[TaskOptionArguments]) -> None:
-        """Set defaults for all activities of one queue. A decorator or a call beats them.
+    def queue(self, name: str, **options: Unpack[QueueArguments]) -> None:
+        """Set defaults for all activities of one queue, and how many may wait there, see
+        ``QueueArguments``. A decorator or a call beats the defaults.
 
         Workers of this app then serve the queue even if no task names it.
         """
         where = f"taskq.queue({name!r})"
-        checked = task_options(where, {"queue": name, **cast("Mapping[str, object]", options)})
-        self.registry.add_queue(name, checked)
+        given: dict[str, object] = {"queue": name, **cast("Mapping[str, object]", options)}
+        bound = checked_bound(where, given)
+        self.registry.add_queue(name, task_options(where, given), bound)
 
     @property
     def tasks(self) -> Mapping[str, Task[..., Any]]:

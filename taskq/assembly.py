@@ -53,6 +53,7 @@ class WorkerArguments(TypedDict, total=False):
     max_suspended: int
     reserve_slots_for_leaves: int
     leaf_types: Sequence[str]
+    priority_aging: float | None
 
 
 def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
@@ -97,6 +98,7 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
             max_suspended=settings.max_suspended,
             reserve_slots_for_leaves=_option(given, "reserve_slots_for_leaves", int, 0),
             leaf_types=_names("leaf_types", given.get("leaf_types")),
+            priority_aging=settings.priority_aging,
             shutdown_grace=settings.shutdown_grace,
             burst=_option(given, "burst", bool, False),
             retention=settings.retention,

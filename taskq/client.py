@@ -13,7 +13,8 @@ from uuid import UUID
 import anyio
 
 from taskq.backends import CallerTransaction, Cancellation, Enlisted, Store, Transactional
-from taskq.bridge import Bridge, DirectBridge, ResidentBridge
+from taskq.bounds import Patience, blocks, check_batch
+from taskq.bridge import Bridge, DirectBridge, Doorbell, ResidentBridge
 from taskq.bridge.running import on_event_loop
 from taskq.clock import Clock
 from taskq.context import current_or_none
@@ -24,6 +25,7 @@ from taskq.errors import (
     ConfigurationError,
     EnqueueTimeout,
     InvalidState,
+    QueueFull,
     ResultTimeout,
 )
 from taskq.events import Enqueued, EnqueueFailed
@@ -131,14 +133,14 @@ class StoreClient:
             if current_or_none() is not None:
                 seconds = min(seconds, self._settings.worker_enqueue_timeout)
         with self._storing(activities, seconds):
-            receipts = self.bridge.call_sync(self._stored, activities, seconds, deadline=seconds)
+            receipts = self._stored_with_room(activities, seconds)
         return self._published(activities, receipts)
 
     async def asubmit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
         """The same without blocking the event loop."""
         seconds = self._settings.enqueue_timeout
         with self._storing(activities, seconds):
-            receipts = await self.bridge.call(self._stored, activities, seconds, deadline=seconds)
+            receipts = await self._astored_with_room(activities, seconds)
         return self._published(activities, receipts)
 
     def enlist(
@@ -251,12 +253,37 @@ class StoreClient:
         await self.ready()
         return await function(*args)
 
+    def _stored_with_room(
+        self, activities: Sequence[Activity[Any]], seconds: float
+    ) -> list[Receipt]:
+        """Submit; where a queue is full whose calls are to wait, again and again."""
+        patience, left = Patience(self._clock, activities, seconds), seconds
+        while True:
+            try:
+                return self.bridge.call_sync(self._stored, activities, left, deadline=left)
+            except QueueFull as full:
+                Doorbell().wait_sync(patience.after(full))
+            left = patience.left
+
+    async def _astored_with_room(
+        self, activities: Sequence[Activity[Any]], seconds: float
+    ) -> list[Receipt]:
+        """The same without blocking the event loop."""
+        patience, left = Patience(self._clock, activities, seconds), seconds
+        while True:
+            try:
+                return await self.bridge.call(self._stored, activities, left, deadline=left)
+            except QueueFull as full:
+                pause = patience.after(full)
+            await anyio.sleep(pause)
+            left = patience.left
+
     async def _stored(self, activities: Sequence[Activity[Any]], seconds: float) -> list[Receipt]:
         """Beside the store: submit, again and again while it is unavailable (ids make it safe)."""
         end = self._clock.monotonic() + seconds
         pause = 0.05
         few = self.store.capabilities.resident and len(activities) <= ROWS
-        together = few and all(activity.idempotency is None for activity in activities)
+        together = few and not any(each.idempotency or each.needs_room for each in activities)
         submit = self._outbox.store if together else self.store.submit
         while True:
             try:
@@ -310,14 +337,17 @@ class StoreClient:
     ) -> Generator[None]:
         """Listeners are told what was not stored; what could not be within ``seconds`` is an
         EnqueueTimeout."""
+        check_batch(activities)
         try:
             yield
         except Exception as error:
             for activity in activities:
                 self._publisher.publish(EnqueueFailed(activity=activity, error=error))
-            if seconds is None or not isinstance(error, BackendUnavailable):
+            if seconds is not None and isinstance(error, BackendUnavailable):
+                raise self._enqueue_timeout(activities, seconds, error) from error
+            if seconds is None or not isinstance(error, QueueFull) or not blocks(activities, error):
                 raise
-            raise self._enqueue_timeout(activities, seconds, error) from error
+            raise EnqueueTimeout(f"no room within {seconds:g} s: {error}") from error
 
     def _enqueue_timeout(
         self, activities: Sequence[Activity[Any]], seconds: float, error: BackendUnavailable

@@ -9,6 +9,7 @@
     │   ├── SchemaError             the store's tables are missing, too old or too new
     │   ├── Unstorable              the store refuses a value; trying again will not help
     │   └── EnqueueTimeout          a call was not stored within its deadline (also a TimeoutError)
+    ├── QueueFull                   as many wait in the queue as its ``max_pending`` allows
     ├── IdempotencyConflict         the key is taken, or taken with other arguments
     ├── DepthExceeded               too many generations of children
     ├── InvalidState                the activity's state does not allow this
@@ -91,6 +92,19 @@ class Unstorable(BackendError):
 
 class EnqueueTimeout(BackendError, TimeoutError):
     """A call was not stored within ``enqueue_timeout``. It may or may not have been stored."""
+
+
+class QueueFull(TaskQError):
+    """A queue has no room for a call (seed:E25); nothing was stored. ``bound`` is its
+    ``max_pending``, ``waiting`` how many wait there, counted a little beyond the bound."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, queue: str, bound: int, waiting: int) -> None:
+        super().__init__(message)
+        self.queue = queue
+        self.bound = bound
+        self.waiting = waiting
 
 
 class IdempotencyConflict(TaskQError):

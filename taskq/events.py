@@ -12,6 +12,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from taskq.model import Activity, Attempt, ErrorInfo
+from taskq.pausing import Pause
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -165,6 +166,23 @@ class Claimed(WorkerEvent, frozen=True, kw_only=True):
 
 class Saturated(WorkerEvent, frozen=True, kw_only=True):
     """Every slot is taken, so nothing is claimed until one is free."""
+
+
+class PausesChanged(WorkerEvent, frozen=True, kw_only=True):
+    """Of the queues and types that the worker serves, ``paused`` are those of which it begins
+    nothing any more, ``resumed`` those that it takes up again. Running handlers go on."""
+
+    paused: tuple[Pause, ...]
+    resumed: tuple[Pause, ...]
+
+    def __str__(self) -> str:
+        told = [
+            f"{pause.kind} {pause.name!r} is paused by {pause.by}"
+            f"{f' ({pause.reason})' if pause.reason else ''}: nothing of it is begun"
+            for pause in self.paused
+        ]
+        told += [f"{pause.kind} {pause.name!r} goes on" for pause in self.resumed]
+        return "; ".join(told)
 
 
 class Promoted(WorkerEvent, frozen=True, kw_only=True):

@@ -171,13 +171,17 @@ class ActivityFuture(Generic[R_co]):
 _UNKNOWN = ErrorInfo(type="Unknown", message="nothing was recorded")
 
 
+_TOLD = (ErrorKind.EXPIRED, ErrorKind.EVICTED)
+"""Why something was cancelled that nobody has asked for."""
+
+
 def _error(id: UUID, ended: Ended) -> ActivityFailed | ActivityCancelled:
     """The exception for an activity that ended without a result."""
     error = ended.error or _UNKNOWN
     message = f"activity {id} ended {ended.status}: {error.type}: {error.message}"
     match ended.status:
         case Status.CANCELLED:
-            why = f": {error.message}" if error.kind is ErrorKind.EXPIRED else ""
+            why = f": {error.message}" if error.kind in _TOLD else ""
             return ActivityCancelled(f"activity {id} was cancelled{why}", id=id)
         case Status.DEAD_LETTER:
             return ActivityDeadLettered(message, id=id, error=error)

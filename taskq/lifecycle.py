@@ -282,6 +282,16 @@ def cancelled_error(attempts: int) -> ErrorInfo:
     )
 
 
+def evicted_error(queue: str, attempts: int) -> ErrorInfo:
+    """What is recorded for one that a newer one took the place of."""
+    return ErrorInfo(
+        type="Evicted",
+        message=f"queue {queue!r} was full, and a newer call took this place",
+        kind=ErrorKind.EVICTED,
+        attempts=attempts,
+    )
+
+
 def _failed(attempt: Attempt, failed: Failed, *, chance: float) -> Transition:
     if not failed.retryable:
         return _ended(attempt, Status.FAILED, failed.error)

@@ -108,18 +108,22 @@ def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
             return logging.ERROR, str(event)
         case events.BackgroundRecovered():
             return logging.INFO, f"{event.loop} works again, after {event.seconds:.3g} s"
-        case events.Claimed() | events.Promoted() | events.Swept() if event.count == 0:
-            return logging.DEBUG, ""
-        case events.Claimed() | events.Promoted() | events.Swept():
-            return logging.DEBUG, f"{type(event).__name__.lower()} {event.count}"
-        case events.Pruned():
-            return logging.DEBUG, f"pruned {event.count} activities in {event.trees} trees"
+        case events.Claimed() | events.Promoted() | events.Swept() | events.Pruned():
+            return logging.DEBUG, _counted(event)
+        case events.PausesChanged():
+            return logging.WARNING if event.paused else logging.INFO, str(event)
         case events.OutcomesDelayed():
             return logging.WARNING, f"{event.count} outcomes could not be stored yet"
         case events.OutcomesCaughtUp():
             return logging.INFO, f"{event.count} delayed outcomes are stored"
         case _:
             return logging.DEBUG, type(event).__name__.lower()
+
+
+def _counted(event: events.Claimed | events.Promoted | events.Swept | events.Pruned) -> str:
+    if isinstance(event, events.Pruned):
+        return f"pruned {event.count} activities in {event.trees} trees"
+    return f"{type(event).__name__.lower()} {event.count}" if event.count else ""
 
 
 def _attempt_line(event: events.AttemptEvent) -> tuple[int, str]:
@@ -290,10 +294,9 @@ def opened(location: str) -> None:
     logger.info("opened %s", location)
 
 
-def without_effect(notes: Iterable[str]) -> None:
-    """Say what a file of settings holds that changes nothing."""
-    for note in notes:
-        logger.warning("%s", note)
+def priorities_are_off() -> None:
+    """A priority was asked for, and ``priority_enabled`` is off."""
+    logger.warning("a priority has no effect: priority_enabled is off, so every call is NORMAL")
 
 
 def unfit_result(task: str, error: Exception) -> None:

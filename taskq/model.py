@@ -92,6 +92,8 @@ class ErrorKind(StrEnum):
     """Its tree had not ended by its ``deadline``."""
     RETRIES_EXHAUSTED = "retries_exhausted"
     """No retry, or crash, was left, and it was not to become a dead letter (seed:E27)."""
+    EVICTED = "evicted"
+    """Its queue was full, and a newer one took its place."""
 
 
 class ErrorInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -160,6 +162,25 @@ class Idempotency(Struct, frozen=True, kw_only=True):
         return self.key if self.step_of is None else None
 
 
+class Overflow(StrEnum):
+    """What a call gets whose queue is full (seed:E25)."""
+
+    BLOCK = "block"
+    """It waits for room, for ``enqueue_timeout`` at the most. In a transaction of the caller's:
+    QueueFull."""
+    ERROR = "error"
+    """QueueFull."""
+    DROP_OLDEST = "drop_oldest"
+    """It takes the place of the oldest root that waits there, which ends ``cancelled``."""
+
+
+class Bound(Struct, frozen=True):
+    """How many activities may wait in a queue before ``overflow`` comes to pass."""
+
+    most: int
+    overflow: Overflow = Overflow.BLOCK
+
+
 class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     """One durable call, as the call-site made it; not necessarily stored yet.
 
@@ -171,7 +192,8 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     ``as_root``, and ``generation`` counts how often that made a new root. ``step`` is its name
     among its parent's children. It must have started by ``expires_at`` (aware) or ``expires_in``
     seconds after the call, by the store's clock, whichever is earlier; and ended, with its whole
-    tree, by ``deadline_at`` or ``deadline_in`` likewise.
+    tree, by ``deadline_at`` or ``deadline_in`` likewise. ``bound`` is its queue's, as its producer
+    knows it; it is not stored.
     """
 
     id: UUID
@@ -201,6 +223,13 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     correlation_id: str | None = None
     user_id: str | None = None
     idempotency: Idempotency | None = None
+    bound: Bound | None = None
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether its queue may refuse it. A child is work of what has been accepted already: were
+        it to wait for a place that only its parent's end makes free, it would wait for ever."""
+        return self.bound is not None and self.parent_id is None
 
     @property
     def limited(self) -> bool:

@@ -11,8 +11,8 @@ import msgspec
 from taskq.engine.handler import Handler
 from taskq.errors import ConfigurationError, SerializationError
 from taskq.hooks import HOOKS, hook_type
-from taskq.logs import unfit_result
-from taskq.model import Activity, DeadLetter, Hook
+from taskq.logs import priorities_are_off, unfit_result
+from taskq.model import Activity, Bound, DeadLetter, Hook, Priority
 from taskq.options import HookFunction, TaskOptions
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
@@ -20,12 +20,21 @@ from taskq.task import Definition, Effective, Task, completed
 
 
 class Registry:
-    """Tasks by name, options by layer. ``base`` are the app's own options, all of them set."""
+    """Tasks by name, options by layer. ``base`` are the app's own options, all of them set;
+    ``bound`` is that of the app's own queue, where it is given no other one. Without
+    ``priorities`` every call is NORMAL, whatever is asked for (seed:E26); that is said once."""
 
-    def __init__(self, base: TaskOptions) -> None:
+    def __init__(
+        self, base: TaskOptions, *, bound: Bound | None = None, priorities: bool = True
+    ) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
         self._base = base
+        self._priorities = priorities
+        self._said = False
         self._queues: dict[str, TaskOptions] = {}
+        self._bounds: dict[str, Bound] = {}
+        if bound is not None:
+            self._bounds[cast("str", base.queue)] = bound
         self._effective: dict[TaskOptions, Effective] = {}
         self._owners: dict[str, Task[..., Any]] = {}
 
@@ -44,11 +53,13 @@ class Registry:
             self._owners[name] = task
         self.tasks[definition.name] = task
 
-    def add_queue(self, name: str, options: TaskOptions) -> None:
+    def add_queue(self, name: str, options: TaskOptions, bound: Bound | None = None) -> None:
         """Set the defaults of a queue. Raises ConfigurationError when it has some already."""
         if name in self._queues:
             raise ConfigurationError(f"taskq.queue({name!r}) was called twice")
         self._queues[name] = options
+        if bound is not None:
+            self._bounds[name] = bound
         self._effective.clear()
 
     def effective(self, options: TaskOptions) -> Effective:
@@ -58,10 +69,24 @@ class Registry:
             named = options.over(TaskOptions(queue=self._base.queue))
             layered = named.over(self._queues.get(cast("str", named.queue), TaskOptions()))
             found = completed(layered.over(self._base), retry=RetryPolicy())
+            found = self._steered(found)
             if len(self._effective) >= 1000:  # calls may each name an instant of their own
                 self._effective.clear()
             self._effective[options] = found
         return found
+
+    def _steered(self, found: Effective) -> Effective:
+        """With the bound of its queue, and NORMAL where priorities are off."""
+        priority = found.priority
+        if not self._priorities and priority is not Priority.NORMAL:
+            if not self._said:
+                self._said = True
+                priorities_are_off()
+            priority = Priority.NORMAL
+        bound = self._bounds.get(found.queue)
+        if bound is None and priority is found.priority:
+            return found
+        return msgspec.structs.replace(found, bound=bound, priority=priority)
 
     def queues(self) -> tuple[str, ...]:
         """Every queue that a worker of this app serves: the app's, those with defaults, and those

@@ -20,7 +20,7 @@ from taskq.future import ActivityFuture, Tracker
 from taskq.idempotency import key_hash, step_digest, step_hash
 from taskq.identifiers import as_id
 from taskq.lineage import Lineage, TooDeep, child, new_root
-from taskq.model import Activity, Hook, Idempotency, OnDuplicate, Policy, Priority, Receipt
+from taskq.model import Activity, Bound, Hook, Idempotency, OnDuplicate, Policy, Priority, Receipt
 from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
 from taskq.retry import RetryPolicy
 from taskq.transaction import EnlistedTracker
@@ -98,6 +98,7 @@ class Effective(Struct, frozen=True, kw_only=True):
     policy: Policy
     expires: float | datetime | None
     deadline: float | datetime | None
+    bound: Bound | None = None
 
 
 class Definition(Struct, frozen=True, kw_only=True):
@@ -157,7 +158,7 @@ class Task(Generic[P, R]):
         """Store a call; it is committed when this returns. Works everywhere; blocks meanwhile.
 
         Raises TypeError for arguments that do not fit the signature, SerializationError for a value
-        that cannot be stored exactly, EnqueueTimeout, BackendError, IdempotencyConflict,
+        that cannot be stored exactly, EnqueueTimeout, BackendError, IdempotencyConflict, QueueFull,
         DepthExceeded, ValueError for a ``step`` outside of a handler. Nothing is stored then (after
         EnqueueTimeout it may have been).
 
@@ -326,6 +327,7 @@ class Task(Generic[P, R]):
             correlation_id=call.correlation_id or lineage.correlation_id,
             user_id=call.user_id or lineage.user_id,
             idempotency=self._idempotency(effective.queue, payload, lineage),
+            bound=effective.bound,
         )
 
     def _policy(self, policy: Policy) -> Policy:

@@ -33,11 +33,9 @@ from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Priority, Receipt, Status
 from taskq.snapshot import (
     ActivityInfo,
-    ActivityPage,
     Bucket,
     Cause,
     Filter,
-    Page,
     Stats,
     TimelineEntry,
     Tree,
@@ -229,6 +227,3 @@ class FaultyBackend:
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
         return await self._do("series", self.inner.series, since, until)
-
-    async def list(self, filter: Filter, page: Page) -> ActivityPage:
-        return await self._do("list", self.inner.list, filter, page)

@@ -25,6 +25,7 @@ from taskq.audit import Command
 from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
 from taskq.backends.pruning import Deletion, Mark, Pruned, Pruner
+from taskq.backends.queueing import Queues
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
 from taskq.errors import BackendError
@@ -50,6 +51,7 @@ __all__ = (
     "Promotion",
     "Pruned",
     "Pruner",
+    "Queues",
     "Renewal",
     "Store",
     "Topic",
@@ -82,6 +84,8 @@ class Topic(StrEnum):
     """Activities may have ended."""
     CANCEL = "cancel"
     """Cancels may have been requested of running activities."""
+    CONTROL = "control"
+    """Queues or types may have been paused, or go on."""
 
 
 class Hint(Struct, frozen=True):
@@ -103,10 +107,13 @@ class Watch(Protocol):
 
 
 class ClaimRequest(Struct, frozen=True, kw_only=True):
-    """What a worker asks for. ``types`` None is every type; ``lease`` is seconds, ``limit`` ≥ 1.
+    """What a worker asks for. ``types`` None is every type, but for those of ``without``; ``lease``
+    is seconds, ``limit`` ≥ 1.
 
     ``alone`` asks for isolated activities only (then with limit 1); otherwise they are passed over.
     ``children`` asks for those only that have a parent, the deepest first (design 7.10).
+    ``aging`` is the seconds after which an activity counts as one priority higher, see
+    ``taskq.aging``; None: none does. It has no effect on children.
     """
 
     worker: UUID
@@ -116,6 +123,8 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     lease: float
     alone: bool = False
     children: bool = False
+    without: tuple[str, ...] = ()
+    aging: float | None = None
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True):
@@ -207,25 +216,28 @@ class Backend(Protocol):
         future it makes the activity scheduled, else pending. ``isolate`` holds from the start where
         ``max_crashes`` is 1, since the next crash would be the last. An id that is there already is
         left as it is and counts as created (a repeated call). Keys follow
-        ``taskq.idempotency.resolve``; the same key twice in a batch is folded in order. Raises
-        IdempotencyConflict, BackendUnavailable, Unstorable when something in the batch never can be
-        stored; nothing is stored then. A step's key is not shown as ``idempotency_key``. Limits are
-        kept as instants: ``expires_at`` or now + ``expires_in``, whichever is earlier, likewise the
-        deadline. A call with a parent that is answered by what another one has made, or none, links
-        them: see ``taskq.backends.links``, in the same transaction.
+        ``taskq.idempotency.resolve``; the same key twice in a batch is folded in order. A root with
+        a ``bound`` needs room, see ``taskq.backends.bounding``: exactly, whatever is stored at the
+        same time. Raises IdempotencyConflict, QueueFull, BackendUnavailable, Unstorable when
+        something in the batch never can be stored; nothing is stored then. A step's key is not
+        shown as ``idempotency_key``. Limits are kept as instants: ``expires_at`` or now +
+        ``expires_in``, whichever is earlier, likewise the deadline. A call with a parent that is
+        answered by what another one has made, or none, links them: see ``taskq.backends.links``, in
+        the same transaction.
         """
         ...
 
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         """Give up to ``limit`` pending activities of these queues and types to this worker.
 
-        In order of priority (highest first), ready time, id; ``children`` before that by depth, the
-        deepest first. Each gets status processing, claim number + 1 (1 after the highest that can
-        be stored), started_at (``Attempt.claimed_at``) and lease_until = now + lease by the store's
-        clock. Isolated ones are passed over, or with ``alone`` only they are given. An activity
-        whose cancel is requested is never pending. Never returns one activity twice, whatever runs
-        at the same time. Fewer than ``limit`` may be given though there are more: only none means
-        that nothing is left but what others are just claiming.
+        In order of priority (highest first; with ``aging`` the one that it has risen to), ready
+        time, id; ``children`` before that by depth, the deepest first. Each gets status processing,
+        claim number + 1 (1 after the highest that can be stored), started_at
+        (``Attempt.claimed_at``) and lease_until = now + lease by the store's clock. Isolated ones
+        are passed over, or with ``alone`` only they are given. An activity whose cancel is
+        requested is never pending. Never returns one activity twice, whatever runs at the same
+        time. Fewer than ``limit`` may be given though there are more: only none means that nothing
+        is left but what others are just claiming.
         """
         ...
 
@@ -341,7 +353,7 @@ class Backend(Protocol):
         ...
 
 
-class Store(Backend, Inspector, Operator, Pruner, Protocol):
+class Store(Backend, Inspector, Operator, Pruner, Queues, Protocol):
     """A whole backend, as ``from_url`` gives it."""
 
 

@@ -11,11 +11,13 @@ from taskq.model import Status
 
 
 class Changes(Struct, kw_only=True):
-    """``ready``: activities became pending, or due at some time; ``done`` and ``cancel``: which."""
+    """``ready``: activities became pending, or due at some time; ``done`` and ``cancel``: which;
+    ``control``: pauses began or ended."""
 
     ready: bool = False
     done: set[UUID] = field(default_factory=set[UUID])
     cancel: set[UUID] = field(default_factory=set[UUID])
+    control: bool = False
 
     def moved(self, id: UUID, status: Status) -> None:
         """An activity has come to this state, which is not processing."""
@@ -31,4 +33,6 @@ class Changes(Struct, kw_only=True):
             hints.append(Hint(Topic.DONE, frozenset(self.done)))
         if self.cancel:
             hints.append(Hint(Topic.CANCEL, frozenset(self.cancel)))
+        if self.control:
+            hints.append(Hint(Topic.CONTROL))
         return hints

@@ -24,6 +24,7 @@ from taskq.cli.inspect import list_command, show_command, status_command, worker
 from taskq.cli.migrate import migrate_command
 from taskq.cli.output import emit, flush
 from taskq.cli.prune import prune_command
+from taskq.cli.queues import queues_command
 from taskq.cli.retry import retry_command
 from taskq.cli.steer import priority_command, reschedule_command, run_now_command
 from taskq.cli.tail import tail_command
@@ -62,6 +63,7 @@ for _command in (
     delete_command,
     dead_commands,
     audit_command,
+    queues_command,
     migrate_command,
     demo_command,
     doctor_command,

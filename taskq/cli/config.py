@@ -36,9 +36,8 @@ def config_command(app: str | None, app_option: str | None, as_json: bool) -> No
     """Show each setting in force, and where it came from.
 
     Of APP, or without one what environment and file say. A flag of "taskq worker" beats them. With
-    --json: {"settings": [{"setting": "lease", "value": 30.0, "from": {"kind": "default"}}, ...],
-    "notes": [...]}; "from" has the "name" of an argument or variable, the "path" and "key" of a
-    file; "notes" say what of a file has no effect.
+    --json: {"settings": [{"setting": "lease", "value": 30.0, "from": {"kind": "default"}}, ...]};
+    "from" has the "name" of an argument or variable, the "path" and "key" of a file.
     """
     found = target(None, chosen(app, app_option))
     try:
@@ -46,7 +45,7 @@ def config_command(app: str | None, app_option: str | None, as_json: bool) -> No
     finally:
         found.close()
     if as_json:
-        emit_json({"settings": settings, "notes": found.configuration.notes})
+        emit_json({"settings": settings})
         return
     rows = [(each.setting, _text(each.value), told(each.origin)) for each in settings]
     emit_table(("setting", "value", "from"), rows)

@@ -17,6 +17,7 @@ from taskq.cli.command import Command
 from taskq.cli.failure import Refused
 from taskq.cli.loading import chosen
 from taskq.cli.output import emit, emit_json
+from taskq.cli.queues import held_up, held_up_text
 from taskq.cli.target import missing, target
 from taskq.cli.text import duration, printable
 from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError
@@ -159,6 +160,9 @@ def _store(found: TaskQ) -> Iterator[Finding]:
     yield clock(times, found.clock.now())
     yield from _workers(workers)
     yield from _gaps(found, found.client.call_sync(store.unserved))
+    for load in held_up(found):
+        advice = "let it go on: taskq queues resume"
+        yield Finding(Level.WARN, "paused", held_up_text(load), advice)
 
 
 def _examined(found: TaskQ) -> Iterable[Finding]:

@@ -19,6 +19,7 @@ from taskq.cli.filters import FilterCommand, terms
 from taskq.cli.names import names
 from taskq.cli.names import statuses as to_statuses
 from taskq.cli.output import emit, emit_json, emit_pairs, emit_table, say
+from taskq.cli.queues import held_up, held_up_text, load_fields
 from taskq.cli.target import identified, opened, target_options
 from taskq.cli.text import (
     duration,
@@ -57,11 +58,21 @@ def status_command(
         store = found.client.store
         stats = found.client.call_sync(store.stats, names("--queue", queues))
         unserved = found.client.call_sync(store.unserved)
+        paused = held_up(found)
         location = store.location
     if as_json:
-        emit_json({"database": location, **stats_fields(stats), "unserved": unserved})
+        emit_json(
+            {
+                "database": location,
+                **stats_fields(stats),
+                "unserved": unserved,
+                "paused": [load_fields(each) for each in paused],
+            }
+        )
         return
     _emit_stats(location, stats, unserved)
+    for load in paused:
+        say(held_up_text(load))
 
 
 @click.command("list", cls=FilterCommand)

@@ -43,6 +43,7 @@ class Flags(TypedDict):
     max_suspended: int | None
     reserve_slots_for_leaves: int | None
     leaf_types: tuple[str, ...]
+    priority_aging: float | None
     burst: bool
     shutdown_grace: float | None
     name: str | None
@@ -88,6 +89,10 @@ class Ending(Struct, frozen=True, kw_only=True):
 )
 @click.option("--reserve-slots-for-leaves", type=int, help="Slots that --leaf-types get first.")
 @click.option("--leaf-types", multiple=True, metavar="A,B", help="Types that await no others.")
+@click.option(
+    "--priority-aging", type=float, metavar="SECONDS",
+    help="Count as one priority higher after each such time of waiting.",
+)  # fmt: skip
 @click.option(
     "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
     show_default=True, help="The event loop.",
@@ -168,6 +173,7 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
         "suspend_on_await": flags["suspend_on_await"],
         "max_suspended": flags["max_suspended"],
         "reserve_slots_for_leaves": flags["reserve_slots_for_leaves"],
+        "priority_aging": flags["priority_aging"],
         "shutdown_grace": flags["shutdown_grace"],
         "name": flags["name"],
     }

@@ -223,6 +223,7 @@ class Engine:
         if not self._options.suspend_on_await:
             self._start(lifeline, "deadlock", parts.deadlock.run)
         self._start(lifeline, "reporter", parts.reporter.run)
+        self._start(lifeline, "controls", parts.controls.run)
         async with anyio.create_task_group() as slots:
             slots.start_soon(parts.slots.run)
             intake = (
@@ -249,6 +250,7 @@ class Engine:
 
     async def _dispatch(self, parts: Parts) -> None:
         await parts.keeper.begun.wait()
+        await parts.controls.begun.wait()
         if not self._announced:
             self._announced = True
             self._emit(

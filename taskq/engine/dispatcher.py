@@ -11,7 +11,9 @@ import anyio
 from taskq.backends import ClaimRequest
 from taskq.bridge import Doorbell
 from taskq.engine.admission import Reserve
+from taskq.engine.aging import Aging
 from taskq.engine.backoff import Backoff
+from taskq.engine.controls import Controls, narrowed
 from taskq.engine.ground import Ground
 from taskq.engine.holdings import Held
 from taskq.engine.ledger import Ledger
@@ -52,6 +54,8 @@ class Dispatcher:
     While too many handlers wait for others it claims only what has a parent; slots reserved for
     leaves it fills with those first (see ``admission``).
 
+    What is paused it does not ask for, and for a burst that is empty.
+
     With ``burst`` it returns when everything was recorded that it ran, and then nothing was due and
     nothing could be claimed. Errors of the store are raised: its supervisor starts it again.
     """
@@ -65,6 +69,7 @@ class Dispatcher:
         pace: Pace,
         returns: Returns,
         ledger: Ledger,
+        controls: Controls,
     ) -> None:
         self.stopping = False
         self._access = ground.access
@@ -81,6 +86,7 @@ class Dispatcher:
         self._returns = returns
         self._orphans = Orphans(ground)
         self._ledger = ledger
+        self._controls = controls
         self._poll = Backoff(
             ground.random, first=ground.options.poll_interval, last=ground.options.poll_max
         )
@@ -96,7 +102,9 @@ class Dispatcher:
         self._owed = False
         self._full = False
         self._reserve = _reserve(ground.options)
+        self._aging = Aging(ground)
         slots.on_free = self._slot_freed
+        controls.on_change = self.ring
 
     def ring(self) -> None:
         """There may be something to claim. From any thread."""
@@ -156,14 +164,14 @@ class Dispatcher:
 
     async def _supplied(self, room: int) -> int:
         """Claim for ``room`` slots, leaves first where slots are reserved for them; how many."""
-        reserve = self._reserve
+        reserve, aging = self._reserve, self._aging.due()
         if reserve is None:
-            return await self._claim(room)
+            return await self._claim(room, aging=aging)
         reserved = reserve.for_leaves(room, self._holdings.all())
         leaves = await self._claim(reserved, types=reserve.types) if reserved else 0
         # What no leaf waits for is lent.
         rest = room - leaves if leaves < reserved else room - reserved
-        return leaves + (await self._claim(rest) if rest else 0)
+        return leaves + (await self._claim(rest, aging=aging) if rest else 0)
 
     async def _claim(
         self,
@@ -172,9 +180,12 @@ class Dispatcher:
         types: tuple[str, ...] | None = None,
         alone: bool = False,
         roots: bool = False,
+        aging: float | None = None,
     ) -> int:
         """Claim and hand over; how many. ``roots``: also where only children are to begin."""
-        attempts = await self._claimed(limit, types=types or self._types, alone=alone, roots=roots)
+        attempts = await self._claimed(
+            limit, types=types or self._types, alone=alone, roots=roots, aging=aging
+        )
         try:
             await self._orphans.cancel(attempts)
         except BaseException:
@@ -184,7 +195,13 @@ class Dispatcher:
         return len(attempts)
 
     async def _claimed(
-        self, limit: int, *, types: tuple[str, ...] | None, alone: bool, roots: bool = False
+        self,
+        limit: int,
+        *,
+        types: tuple[str, ...] | None,
+        alone: bool,
+        roots: bool = False,
+        aging: float | None = None,
     ) -> list[Held]:
         """What a claim brings, entered as held. Without a reply it is in doubt what it did."""
         spare = self._options.max_suspended - self._slots.permits.suspended
@@ -199,10 +216,14 @@ class Dispatcher:
             lease=self._options.lease,
             alone=alone,
             children=self._full and not roots,
+            aging=aging,
         )
+        wanted = narrowed(request, self._controls.paused)
+        if wanted is None:
+            return []
         began = self._clock.monotonic()
         try:
-            attempts = await self._access.call(self._backend.claim, request)
+            attempts = await self._access.call(self._backend.claim, wanted)
         except BaseException:
             self._returns.in_doubt = True
             raise
@@ -215,7 +236,16 @@ class Dispatcher:
         if self.stopping:
             await self._returns.give_back(held)
             return []
-        return held
+        return await self._begun(held)
+
+    async def _begun(self, held: list[Held]) -> list[Held]:
+        """Give back what was paused while the claim was on its way; the rest."""
+        paused = self._controls.paused
+        late = [each for each in held if paused.holds(each.attempt.queue, each.attempt.type)]
+        if not late:
+            return held
+        await self._returns.give_back(late)
+        return [each for each in held if each not in late]
 
     async def _run_alone(self) -> bool:
         """If nothing runs, claim an isolated activity and wait until it has ended."""

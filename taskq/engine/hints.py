@@ -9,6 +9,7 @@ import anyio
 from taskq.backends import Hint, Topic, Watch
 from taskq.bridge.poster import Post
 from taskq.engine.canceller import Canceller
+from taskq.engine.controls import Controls
 from taskq.engine.dispatcher import Dispatcher
 from taskq.engine.ground import Ground
 from taskq.engine.promoter import Promoter
@@ -32,6 +33,7 @@ class Hints:
         dispatcher: Dispatcher,
         promoter: Promoter,
         canceller: Canceller,
+        controls: Controls,
     ) -> None:
         self._access = ground.access
         self._backend = ground.backend
@@ -41,6 +43,7 @@ class Hints:
         self._dispatcher = dispatcher
         self._promoter = promoter
         self._canceller = canceller
+        self._controls = controls
 
     async def run(self) -> None:
         """Listen until cancelled. Raises BackendError when the store cannot be reached."""
@@ -55,7 +58,7 @@ class Hints:
             await self._access.call(watch.close)
 
     async def _watch(self) -> Watch:
-        topics = (Topic.READY, Topic.CANCEL)
+        topics = (Topic.READY, Topic.CANCEL, Topic.CONTROL)
         return await self._access.call(self._backend.watch, topics, self._hear)
 
     def _hear(self, hint: Hint) -> None:
@@ -64,6 +67,8 @@ class Hints:
             case Hint(topic=Topic.READY):
                 self._dispatcher.ring()
                 self._promoter.ring()
+            case Hint(topic=Topic.CONTROL):
+                self._controls.ring()
             case Hint(topic=Topic.CANCEL, ids=None):
                 self._canceller.ring()
             case Hint(topic=Topic.CANCEL, ids=frozenset() as ids):

@@ -10,6 +10,9 @@ from msgspec import Struct
 from taskq.errors import ConfigurationError
 from taskq.retention import Rules, check_rules
 
+LONGEST_AGING = 1e8
+"""Seconds, three years."""
+
 
 class EngineOptions(Struct, frozen=True, kw_only=True):
     """What an engine needs to know besides its handlers. Times are seconds.
@@ -32,6 +35,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
       to others while none does (seed:E13, S9, D17).
     - ``retention``: for how many seconds what has ended is kept, by status; ``prune_interval``: how
       often to look for what may go, if there is any rule.
+    - ``priority_aging``: after each such time of waiting an activity counts as one priority higher.
     - ``shutdown_grace``: what running handlers get at a stop. ``burst``: stop when drained.
 
     Raises ConfigurationError naming the option that is wrong (seed:W23).
@@ -58,6 +62,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     max_suspended: int = 1000
     reserve_slots_for_leaves: int = 0
     leaf_types: tuple[str, ...] = ()
+    priority_aging: float | None = None
     shutdown_grace: float = 30.0
     burst: bool = False
     retention: Rules = {}
@@ -70,6 +75,13 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
             _at_least_one("threads", self.threads)
         for name in _POSITIVE:
             _finite(name, getattr(self, name), zero=False)
+        if self.priority_aging is not None:
+            _finite("priority_aging", self.priority_aging, zero=False)
+            if self.priority_aging > LONGEST_AGING:
+                raise ConfigurationError(
+                    f"priority_aging must be at most {LONGEST_AGING:.0f} seconds, not"
+                    f" {self.priority_aging!r}"
+                )
         _finite("shutdown_grace", self.shutdown_grace, zero=True)
         if self.claim_ahead is not None and self.claim_ahead < 0:
             raise ConfigurationError(f"claim_ahead must be 0 or more, not {self.claim_ahead!r}")

@@ -11,6 +11,7 @@ from taskq.bridge.poster import Post
 from taskq.engine.attempt import Runner
 from taskq.engine.canceller import Canceller
 from taskq.engine.contact import Contact
+from taskq.engine.controls import Controls
 from taskq.engine.deadlines import Deadlines
 from taskq.engine.deadlock import Deadlock
 from taskq.engine.dispatcher import Dispatcher
@@ -40,7 +41,8 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                promoter, reaper, pruner          runner, seats      keeper, fence, canceller,
+                        promoter, reaper,         runner, seats      keeper, fence, canceller,
+                        pruner, controls
                                                   └─progress─▶ reporter      deadlines
 
     Made on the engine's event loop.
@@ -92,10 +94,8 @@ class Parts:
             deadlines=self.deadlines,
             pace=self.pace,
         )
-        pace = self.pace
-        self.dispatcher = Dispatcher(
-            ground, types=types, slots=self.slots, pace=pace, returns=returns, ledger=self.ledger
-        )
+        self.controls = Controls(ground, types=types, slots=self.slots, returns=returns)
+        self.dispatcher = self._dispatcher(ground, types, returns)
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
         self.reaper = Reaper(
             ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
@@ -106,6 +106,19 @@ class Parts:
             ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper
         )
 
+    def _dispatcher(
+        self, ground: Ground, types: tuple[str, ...] | None, returns: Returns
+    ) -> Dispatcher:
+        return Dispatcher(
+            ground,
+            types=types,
+            slots=self.slots,
+            pace=self.pace,
+            returns=returns,
+            ledger=self.ledger,
+            controls=self.controls,
+        )
+
     def _hints(self, ground: Ground, post: Post) -> Hints:
         return Hints(
             ground,
@@ -113,6 +126,7 @@ class Parts:
             dispatcher=self.dispatcher,
             promoter=self.promoter,
             canceller=self.canceller,
+            controls=self.controls,
         )
 
     def _seating(self, ground: Ground, post: Post) -> Seating:

@@ -23,6 +23,7 @@ from taskq.engine.returns import Returns
 from taskq.engine.seat import KEPT, Seat
 from taskq.events import LeaseLost, ThreadOverran
 from taskq.lifecycle import Cancelled, Overdue, TimedOut, Unstarted
+from taskq.model import Attempt
 
 UNKNOWN_TYPE_PAUSE = 5.0
 """Seconds for which an activity of a type without handler is put back (seed:W21)."""
@@ -138,6 +139,13 @@ class Slots:
             withdrawn.append(self._waiting.popleft())
         self._waiting.extendleft(reversed(kept))
         return withdrawn
+
+    def take_back(self, unwanted: Callable[[Attempt], bool]) -> list[Held]:
+        """Take back what has not started, where it is not wanted any more."""
+        back = [held for held in self._waiting if unwanted(held.attempt)]
+        if back:
+            self._waiting = deque(held for held in self._waiting if held not in back)
+        return back
 
     def oldest(self) -> float | None:
         """When the first of those that wait was received; None when nothing waits."""

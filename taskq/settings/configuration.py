@@ -21,11 +21,10 @@ from taskq.settings.values import NAMES, TYPES, SettingError, Settings
 
 
 class Configuration(Struct, frozen=True):
-    """The settings of an app, where each of them came from, and what of a file has no effect."""
+    """The settings of an app, and where each of them came from."""
 
     settings: Settings
     origins: Mapping[str, Origin]
-    notes: Sequence[str] = ()
 
     def placed(self, problem: str, *names: str) -> str:
         """A sentence about these settings, with the variable or the file that each is from."""
@@ -49,13 +48,12 @@ def configuration(
     """
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[object, Origin]] = {}
-    notes: list[str] = []
     if base is not None:
         given.update({name: (getattr(base, name), Argument("settings")) for name in NAMES})
     else:
         file = find(environ.get("TASKQ_CONFIG"))
         if file is not None:
-            given.update(_of_file(file, notes))
+            given.update(_of_file(file))
         given.update(_of_environment(environ))
     given.update(_of_arguments(arguments or {}))
     values = {name: value for name, (value, _) in given.items()}
@@ -66,7 +64,7 @@ def configuration(
         settings = Settings(**cast("Any", values))
     except SettingError as error:
         raise SettingError(_placed(str(error), error.names, origins), *error.names) from None
-    return Configuration(settings=settings, origins=origins, notes=notes)
+    return Configuration(settings=settings, origins=origins)
 
 
 def load(
@@ -85,16 +83,14 @@ def _placed(problem: str, names: Sequence[str], origins: Mapping[str, Origin]) -
     return f"{problem} ({', '.join(f'{name}: {told(origins[name])}' for name in names)})"
 
 
-def _of_file(file: ConfigFile, notes: list[str]) -> dict[str, tuple[object, Origin]]:
-    """The settings that a file gives; ``notes`` gets what has no effect."""
+def _of_file(file: ConfigFile) -> dict[str, tuple[object, Origin]]:
+    """The settings that a file gives."""
     found: dict[str, tuple[object, Origin]] = {}
     table = dict(file.table)
     block = as_table(table.get("queue"))
     if block is not None:
         del table["queue"]
-        kodus = queue_block(file, block)
-        notes.extend(kodus.notes)
-        for name, (value, key) in kodus.values.items():
+        for name, (value, key) in queue_block(file, block).items():
             found[name] = (value, FileKey(str(file.path), file.key(key)))
         if file.path.suffix.lower() == ".json":  # a program's other blocks, which are its own
             table = {name: value for name, value in table.items() if as_table(value) is None}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from taskq.settings.config_file import ConfigFile, as_table
 
@@ -29,18 +29,11 @@ class Milliseconds(Struct, frozen=True):
     setting: str
 
 
-class Absent(Struct, frozen=True):
-    """A key without a setting. Told, unless its value is what happens anyhow."""
-
-    kind: type[int] | type[bool]
-    usual: int | bool | None = None
-
-
-Key = Known | Milliseconds | Absent
+Key = Known | Milliseconds
 
 KEYS: Final[Mapping[str, Key]] = {
-    "capacity": Absent(int),
-    "priority_enabled": Absent(bool, usual=True),
+    "capacity": Known("capacity"),
+    "priority_enabled": Known("priority_enabled"),
     "dead_letter_queue_enabled": Known("dead_letter_queue_enabled"),
 }
 RETRY_KEYS: Final[Mapping[str, Key]] = {
@@ -52,16 +45,13 @@ RETRY_KEYS: Final[Mapping[str, Key]] = {
 }
 
 
-class QueueBlock(Struct, frozen=True):
-    """What a block says: by setting, the value and its key in the file; and what has no effect."""
-
-    values: dict[str, tuple[object, str]] = field(default_factory=dict[str, tuple[object, str]])
-    notes: list[str] = field(default_factory=list[str])
+Found = dict[str, tuple[object, str]]
+"""By setting, the value and its key in the file."""
 
 
-def queue_block(file: ConfigFile, block: Mapping[str, object]) -> QueueBlock:
+def queue_block(file: ConfigFile, block: Mapping[str, object]) -> Found:
     """Read the block. Raises ConfigurationError for an unknown key or a wrong type."""
-    found = QueueBlock()
+    found: Found = {}
     for name, value in block.items():
         if name != RETRY_POLICY:
             _take(file, found, f"queue.{name}", KEYS.get(name), value)
@@ -71,11 +61,11 @@ def queue_block(file: ConfigFile, block: Mapping[str, object]) -> QueueBlock:
             raise file.refused(f"queue.{name}", "must be a table of its own")
         for inner, each in policy.items():
             _take(file, found, f"queue.{name}.{inner}", RETRY_KEYS.get(inner), each)
-        found.values["retry_jitter"] = (0.0, f"queue.{name}")
+        found["retry_jitter"] = (0.0, f"queue.{name}")
     return found
 
 
-def _take(file: ConfigFile, found: QueueBlock, path: str, key: Key | None, value: object) -> None:
+def _take(file: ConfigFile, found: Found, path: str, key: Key | None, value: object) -> None:
     match key:
         case None:
             known = RETRY_KEYS if path.startswith(f"queue.{RETRY_POLICY}.") else KEYS
@@ -84,14 +74,6 @@ def _take(file: ConfigFile, found: QueueBlock, path: str, key: Key | None, value
             _keep(file, found, path, key.setting, value)
         case Milliseconds():
             _keep(file, found, path, key.setting, _seconds(file, path, value))
-        case Absent():
-            if type(value) is not key.kind:
-                raise file.refused(path, f"must be {key.kind.__name__}, not {value!r}")
-            if value != key.usual:
-                found.notes.append(
-                    f"{file.path}: {file.key(path)} = {value} has no effect: taskq has no such"
-                    " setting yet"
-                )
         case _:
             assert_never(key)
 
@@ -102,7 +84,7 @@ def _seconds(file: ConfigFile, path: str, value: object) -> float:
     raise file.refused(path, f"must be a number of milliseconds, not {value!r}")
 
 
-def _keep(file: ConfigFile, found: QueueBlock, path: str, setting: str, value: object) -> None:
-    if setting in found.values:
-        raise file.refused(path, f"says again what {file.key(found.values[setting][1])} says")
-    found.values[setting] = (value, path)
+def _keep(file: ConfigFile, found: Found, path: str, setting: str, value: object) -> None:
+    if setting in found:
+        raise file.refused(path, f"says again what {file.key(found[setting][1])} says")
+    found[setting] = (value, path)

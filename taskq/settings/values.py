@@ -43,6 +43,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Whether a process listens for the hints of others on PostgreSQL; without it polls."""
     queue: str = "default"
     """The queue of tasks that name none (seed:E2)."""
+    capacity: int | None = None
+    """How many may wait in that queue before calls wait for room (seed:E25); None: no bound."""
+    priority_enabled: bool = True
+    """Without it every call is stored as NORMAL: they are claimed in order of time (seed:E26)."""
+    priority_aging: float | None = None
+    """After each such time of waiting an activity counts as one priority higher (D6)."""
     concurrency: int = 10
     """Attempts that one worker runs at once (seed:E3)."""
     threads: int | None = None
@@ -175,6 +181,8 @@ def _without_password(url: str) -> str:
 _POSITIVE = (
     "concurrency",
     "threads",
+    "capacity",
+    "priority_aging",
     "lease",
     "renew_interval",
     "reaper_interval",
@@ -207,6 +215,9 @@ class SettingOverrides(TypedDict, total=False):
 
     schema: str | None
     listen: bool
+    capacity: int | None
+    priority_enabled: bool
+    priority_aging: float | None
     concurrency: int
     threads: int | None
     lease: float

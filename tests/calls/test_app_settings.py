@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from taskq import ConfigurationError, RetryPolicy, Settings, TaskQ
@@ -52,16 +50,3 @@ def test_the_retry_settings_are_the_activities(monkeypatch: pytest.MonkeyPatch) 
 def test_a_retry_policy_and_a_part_of_one_exclude_each_other() -> None:
     with pytest.raises(ConfigurationError, match="retry or retry_jitter, not both"):
         TaskQ("memory://", retry=RetryPolicy(), retry_jitter=0.5)
-
-
-def test_what_a_file_says_in_vain_is_logged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """seed:E24"""
-    (tmp_path / "config.json").write_text('{"queue": {"capacity": 5}}', encoding="utf-8")
-    monkeypatch.setenv("TASKQ_CONFIG", str(tmp_path / "config.json"))
-
-    TaskQ("memory://")
-
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "queue.capacity = 5 has no effect" in caplog.text

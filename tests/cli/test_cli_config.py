@@ -104,16 +104,6 @@ def test_the_password_of_the_database_is_not_shown(
     assert "sesame" not in result.output
 
 
-def test_what_has_no_effect_is_told(cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """seed:E24"""
-    (folder / "config.json").write_text('{"queue": {"capacity": 5}}', encoding="utf-8")
-    monkeypatch.setenv("TASKQ_CONFIG", "config.json")
-
-    notes = json.loads(cli("config", "--json").stdout)["notes"]
-
-    assert len(notes) == 1 and "queue.capacity = 5 has no effect" in notes[0]
-
-
 def test_a_bad_file_is_one_sentence_and_wrong_use(cli, place: Path) -> None:
     (place / "pyproject.toml").write_text("[tool.taskq]\nleese = 3\n", encoding="utf-8")
 

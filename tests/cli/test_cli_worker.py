@@ -37,6 +37,7 @@ def flags(**given: Any) -> Flags:
             "max_suspended": None,
             "reserve_slots_for_leaves": None,
             "leaf_types": (),
+            "priority_aging": None,
             "burst": False,
             "shutdown_grace": None,
             "name": None,

@@ -15,7 +15,14 @@ CLASSES = {
     for name, kind in vars(errors).items()
     if isinstance(kind, type) and issubclass(kind, TaskQError)
 }
-RETRYABLE = {"BackendError", "BackendUnavailable", "EnqueueTimeout", "ResultTimeout", "RetryError"}
+RETRYABLE = {
+    "BackendError",
+    "BackendUnavailable",
+    "EnqueueTimeout",
+    "QueueFull",
+    "ResultTimeout",
+    "RetryError",
+}
 
 
 def drawn() -> dict[str, str | None]:

@@ -75,6 +75,7 @@ def every_event() -> Iterator[events.Event]:
     yield events.WorkerStopped(worker=ID)
     yield events.Claimed(worker=ID, limit=10, count=3, seconds=0.01)
     yield events.Saturated(worker=ID)
+    yield events.PausesChanged(worker=ID, paused=(), resumed=())
     yield events.Promoted(worker=ID, count=2)
     yield events.Swept(worker=ID, count=0)
     yield events.OutcomesDelayed(worker=ID, count=4)

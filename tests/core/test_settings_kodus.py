@@ -72,31 +72,18 @@ def test_toml_can_have_the_block_as_well(tmp_path: Path) -> None:
     assert (settings.lease, settings.retry_max_delay) == (20, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("capacity", 10_000), ("priority_enabled", False)],
-)
-def test_a_key_without_a_setting_is_told(tmp_path: Path, key: str, value: object) -> None:
-    """seed:E24: nothing that a file asks for is dropped without a word."""
-    found = read(tmp_path, {"queue": {key: value}})
+def test_its_capacity_and_its_priorities_are_the_apps(tmp_path: Path) -> None:
+    """seed:E25, E26"""
+    found = read(tmp_path, {"queue": {**BLOCK, "priority_enabled": False}})
 
-    assert found.notes == [
-        f"{tmp_path / 'config.json'}: queue.{key} = {value} has no effect: taskq has no such"
-        " setting yet"
-    ]
+    assert (found.settings.capacity, found.settings.priority_enabled) == (10_000, False)
 
 
 def test_the_dead_letter_queue_can_be_switched_off(tmp_path: Path) -> None:
     """seed:E24, E27"""
     found = read(tmp_path, {"queue": {"dead_letter_queue_enabled": False}})
 
-    assert (found.settings.dead_letter_queue_enabled, found.notes) == (False, [])
-
-
-def test_what_happens_anyhow_needs_no_word(tmp_path: Path) -> None:
-    found = read(tmp_path, {"queue": {"priority_enabled": True, "dead_letter_queue_enabled": True}})
-
-    assert found.notes == []
+    assert not found.settings.dead_letter_queue_enabled
 
 
 @pytest.mark.parametrize(
@@ -109,8 +96,7 @@ def test_what_happens_anyhow_needs_no_word(tmp_path: Path) -> None:
             "queue.retry_policy.max_delay is no setting; did you mean 'max_delay_ms'?",
         ),
         ({"retry_policy": 3}, "queue.retry_policy must be a table of its own"),
-        ({"capacity": True}, "queue.capacity must be int, not True"),
-        ({"priority_enabled": 1}, "queue.priority_enabled must be bool, not 1"),
+        ({"dead_letter_queue_enabled": 1}, "queue.dead_letter_queue_enabled must be bool, not 1"),
         (
             {"retry_policy": {"max_delay_ms": "3"}},
             "queue.retry_policy.max_delay_ms must be a number of milliseconds, not '3'",
@@ -138,3 +124,17 @@ def test_the_same_setting_by_both_names_is_refused(tmp_path: Path) -> None:
     said = problem(tmp_path, {"max_retries": 3, "queue": BLOCK})
 
     assert said.startswith("max_retries says again what queue.retry_policy.max_retries in ")
+
+
+@pytest.mark.parametrize(
+    ("block", "sentence"),
+    [
+        ({"capacity": True}, "capacity must be int | None, not True (queue.capacity in "),
+        ({"priority_enabled": 1}, "priority_enabled must be bool, not 1 (queue.priority_enabled"),
+        ({"capacity": 0}, "capacity must be a finite number above 0, not 0 (queue.capacity in "),
+    ],
+)
+def test_a_value_that_its_setting_cannot_have_is_told_with_its_place(
+    tmp_path: Path, block: dict[str, object], sentence: str
+) -> None:
+    assert problem(tmp_path, {"queue": block}).startswith(sentence)

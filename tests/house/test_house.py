@@ -24,6 +24,8 @@ CORE = {
     "idempotency",
     "tree",
     "progress",
+    "pausing",
+    "aging",
     "filtering",
     "durations",
     "retention",

@@ -211,6 +211,132 @@ WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= $1::TIMESTA
 -- prune (alone)
 SELECT pg_try_advisory_xact_lock(1953591409, $1::INTEGER) AS pg_try_advisory_xact_lock_1;
 
+-- queueing pauses
+SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason, taskq_queues.updated_at
+FROM taskq_queues
+WHERE taskq_queues.paused_at IS NOT NULL ORDER BY taskq_queues.kind, taskq_queues.name;
+
+-- queueing pause_on_postgres
+INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
+
+-- queueing end_pause
+DELETE FROM taskq_queues WHERE taskq_queues.kind = $1::VARCHAR AND taskq_queues.name = $2::VARCHAR AND taskq_queues.paused_at IS NOT NULL;
+
+-- queueing held
+SELECT taskq_activities.type, taskq_activities.queue, count(*) AS number
+FROM taskq_activities
+WHERE taskq_activities.status = 'processing' GROUP BY taskq_activities.type, taskq_activities.queue;
+
+-- queueing waiting_of_type
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR
+ LIMIT $3) AS anon_2) AS anon_1, (SELECT count(*) AS count_2
+FROM (SELECT taskq_activities.status AS status
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR
+ LIMIT $3) AS anon_4
+WHERE anon_4.status = 'scheduled') AS anon_3, (SELECT count(*) AS count_3
+FROM (SELECT taskq_activities.status AS status
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR
+ LIMIT $3) AS anon_4
+WHERE anon_4.status = 'retrying') AS anon_5, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = false AND taskq_activities.priority = $4::SMALLINT) AS anon_6, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = false AND taskq_activities.priority = $5::SMALLINT) AS anon_7, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = false AND taskq_activities.priority = $6::SMALLINT) AS anon_8, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = false AND taskq_activities.priority = $7::SMALLINT) AS anon_9, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = true AND taskq_activities.priority = $8::SMALLINT) AS anon_10, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = true AND taskq_activities.priority = $9::SMALLINT) AS anon_11, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = true AND taskq_activities.priority = $10::SMALLINT) AS anon_12, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = true AND taskq_activities.priority = $11::SMALLINT) AS anon_13;
+
+-- bounding take_turn
+INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE) ON CONFLICT (kind, name) DO UPDATE SET updated_at = clock_timestamp();
+
+-- bounding count
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'pending' ORDER BY taskq_activities.isolate, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $2) AS anon_2) AS anon_1, (SELECT count(*) AS count_2
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.type
+ LIMIT $2) AS anon_4) AS anon_3;
+
+-- bounding oldest_roots
+SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NULL ORDER BY taskq_activities.id
+ LIMIT $2) AS anon_1 UNION ALL SELECT anon_2.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'scheduled' AND taskq_activities.parent_id IS NULL ORDER BY taskq_activities.id
+ LIMIT $2) AS anon_2 UNION ALL SELECT anon_3.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'retrying' AND taskq_activities.parent_id IS NULL ORDER BY taskq_activities.id
+ LIMIT $2) AS anon_3 ORDER BY id
+ LIMIT $2;
+
+-- bounding tell
+SELECT (SELECT count(pg_notify(hints.channels, hints.payloads)) AS count_1
+FROM unnest($1::TEXT[], $2::TEXT[]) AS hints(channels, payloads)) IS NOT NULL AS anon_1;
+
+-- bounding moment
+SELECT clock_timestamp() AS now;
+
+-- claim (aging)
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.id = ANY (array((SELECT chosen.id
+FROM (SELECT anon_1.id AS id, anon_1.risen AS risen, anon_1.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_1 UNION SELECT anon_2.id AS id, anon_2.risen AS risen, anon_2.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_2 UNION SELECT anon_3.id AS id, anon_3.risen AS risen, anon_3.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_3 UNION SELECT anon_4.id AS id, anon_4.risen AS risen, anon_4.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_4 UNION SELECT anon_5.id AS id, anon_5.risen AS risen, anon_5.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_5 UNION SELECT anon_6.id AS id, anon_6.risen AS risen, anon_6.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_6 UNION SELECT anon_7.id AS id, anon_7.risen AS risen, anon_7.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_7 UNION SELECT anon_8.id AS id, anon_8.risen AS risen, anon_8.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_8 ORDER BY risen DESC, ready_at, id
+ LIMIT $6::INTEGER) AS chosen))) AND (taskq_activities.status || '') = 'pending' ORDER BY least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $9 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
+
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;
 

@@ -15,9 +15,12 @@ from taskq.backends import ClaimRequest
 from taskq.backends.instants import FIRST, LAST
 from taskq.backends.sql import (
     PostgresBackend,
+    bounding,
     causes,
+    postgres_claiming,
     postgres_writer,
     pruning_statements,
+    queueing,
     reader,
 )
 from taskq.backends.sql import postgres_statements as statements
@@ -111,12 +114,12 @@ def check(nodes: Sequence[Node], *, indexes: set[str], rows: int) -> None:
 
 
 def claiming(
-    types: tuple[str, ...] | None, queues: tuple[str, ...], *, children: bool = False
+    types: tuple[str, ...] | None, queues: tuple[str, ...], **fields: Any
 ) -> Callable[[Connections], Any]:
     request = ClaimRequest(
-        worker=new_id(), queues=queues, types=types, limit=100, lease=30, children=children
+        worker=new_id(), queues=queues, types=types, limit=100, lease=30, **fields
     )
-    return lambda connections: postgres_writer.claim(connections, request)
+    return lambda connections: postgres_claiming.claim(connections, request)
 
 
 CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
@@ -144,6 +147,16 @@ CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
         claiming(TYPES, QUEUES[:1]),
         {"activities_ready", "activities_pkey"},
         500,
+    ),
+    "one queue where waiting counts": (
+        claiming(None, QUEUES[:1], aging=600.0),
+        {"activities_ready", "activities_pkey"},
+        300,
+    ),
+    "ten types where waiting counts": (
+        claiming(TYPES[:50:5], QUEUES[:1], aging=600.0),
+        {"activities_ready_by_type", "activities_pkey"},
+        300,
     ),
     "children in one queue": (
         claiming(None, QUEUES[:1], children=True),
@@ -265,7 +278,7 @@ def test_claiming_what_is_late_reads_what_it_takes(
     """Whatever waits with limits that are far, each kind is found by its own index."""
 
     def verb(connections: Connections) -> Any:
-        return postgres_writer.claim_overdue(connections, new_id(), 100, 30.0)
+        return postgres_claiming.claim_overdue(connections, new_id(), 100, 30.0)
 
     indexes = {"activities_expiring", "activities_deadlines", "activities_pkey"}
     check(steps(backend, bridge, verb), indexes=indexes, rows=0)
@@ -329,6 +342,12 @@ READS: dict[str, Callable[[Connection], object]] = {
         shared.descendants(), {"tops": [each.id for each in CHILDREN]}
     ).all(),
     "by cause": lambda connection: causes.dead_letters(connection, FIRST, Filter(), 10, 100),
+    "room in a queue": lambda connection: connection.execute(
+        bounding.count(), {"queue": "q1", "cap": 500}
+    ).all(),
+    "how a type fares": lambda connection: connection.execute(
+        queueing.waiting_of_type(), {"queue": "q0", "type": "t0", "cap": 100}
+    ).all(),
     "by correlation": lambda connection: reader.listed(
         connection, FIRST, Filter(correlation_id="c7"), Page()
     ),

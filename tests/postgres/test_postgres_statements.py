@@ -13,8 +13,10 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import (
     PostgresBackend,
+    aging,
     auditing,
     beats,
+    bounding,
     causes,
     children,
     linking,
@@ -25,6 +27,7 @@ from taskq.backends.sql import (
     postgres_submission,
     pruning_statements,
     queries,
+    queueing,
     statements,
 )
 from taskq.backends.sql.connections import Session
@@ -77,6 +80,11 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "prune (due tops)", pruning_statements.due_tops(postgres=True)
     yield "prune (expired keys)", pruning_statements.expired_keys()
     yield "prune (alone)", pruning_statements.alone()
+    for name in ("pauses", "pause_on_postgres", "end_pause", "held", "waiting_of_type"):
+        yield f"queueing {name}", getattr(queueing, name)()
+    for name in ("take_turn", "count", "oldest_roots", "tell", "moment"):
+        yield f"bounding {name}", getattr(bounding, name)()
+    yield "claim (aging)", aging.on_postgres(ClaimShape(queues=1, types=1))
     yield "audit", auditing.on_postgres()
     yield "audit entries", auditing.recorded()
     for write in WRITES:

@@ -481,6 +481,119 @@ FROM taskq_keys
 WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= :now ORDER BY taskq_keys.expires_at
  LIMIT :limit OFFSET :param_1;
 
+-- queueing pauses
+SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason, taskq_queues.updated_at
+FROM taskq_queues
+WHERE taskq_queues.paused_at IS NOT NULL ORDER BY taskq_queues.kind, taskq_queues.name;
+
+-- queueing pause_on_sqlite
+INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES (:kind, :name, :paused_at, :paused_by, :reason, :updated_at) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
+
+-- queueing end_pause
+DELETE FROM taskq_queues WHERE taskq_queues.kind = :of_kind AND taskq_queues.name = :of_name AND taskq_queues.paused_at IS NOT NULL;
+
+-- queueing held
+SELECT taskq_activities.type, taskq_activities.queue, count(*) AS number
+FROM taskq_activities
+WHERE taskq_activities.status = 'processing' GROUP BY taskq_activities.type, taskq_activities.queue;
+
+-- queueing waiting_of_type
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type
+ LIMIT :cap OFFSET :param_1) AS anon_2) AS anon_1, (SELECT count(*) AS count_2
+FROM (SELECT taskq_activities.status AS status
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = :queue AND taskq_activities.type = :type
+ LIMIT :cap OFFSET :param_2) AS anon_4
+WHERE anon_4.status = 'scheduled') AS anon_3, (SELECT count(*) AS count_3
+FROM (SELECT taskq_activities.status AS status
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND taskq_activities.queue = :queue AND taskq_activities.type = :type
+ LIMIT :cap OFFSET :param_3) AS anon_4
+WHERE anon_4.status = 'retrying') AS anon_5, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_1) AS anon_6, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_2) AS anon_7, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_3) AS anon_8, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 0 AND taskq_activities.priority = :priority_4) AS anon_9, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_5) AS anon_10, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_6) AS anon_11, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_7) AS anon_12, (SELECT min(taskq_activities.ready_at) AS min_1
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_8) AS anon_13;
+
+-- room
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'pending' ORDER BY taskq_activities.isolate, taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :cap OFFSET :param_1) AS anon_2) AS anon_1, (SELECT count(*) AS count_2
+FROM (SELECT 1
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.type
+ LIMIT :cap OFFSET :param_2) AS anon_4) AS anon_3;
+
+-- oldest roots
+SELECT anon_1.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NULL ORDER BY taskq_activities.id
+ LIMIT :limit OFFSET :param_1) AS anon_1 UNION ALL SELECT anon_2.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'scheduled' AND taskq_activities.parent_id IS NULL ORDER BY taskq_activities.id
+ LIMIT :limit OFFSET :param_2) AS anon_2 UNION ALL SELECT anon_3.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'retrying' AND taskq_activities.parent_id IS NULL ORDER BY taskq_activities.id
+ LIMIT :limit OFFSET :param_3) AS anon_3 ORDER BY id
+ LIMIT :limit OFFSET :param_4;
+
+-- claim (aging)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
+FROM (SELECT anon_2.id AS id, anon_2.risen AS risen, anon_2.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, 4 AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_1) AS anon_2 UNION ALL SELECT anon_3.id AS id, anon_3.risen AS risen, anon_3.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_1) THEN 4 ELSE 3 END AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_2) AS anon_3 UNION ALL SELECT anon_4.id AS id, anon_4.risen AS risen, anon_4.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_2) THEN 4 WHEN (taskq_activities.ready_at <= :risen_1) THEN 3 ELSE 2 END AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_3) AS anon_4 UNION ALL SELECT anon_5.id AS id, anon_5.risen AS risen, anon_5.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_3) THEN 4 WHEN (taskq_activities.ready_at <= :risen_2) THEN 3 WHEN (taskq_activities.ready_at <= :risen_1) THEN 2 ELSE 1 END AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_4) AS anon_5 UNION ALL SELECT anon_6.id AS id, anon_6.risen AS risen, anon_6.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, 4 AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_5) AS anon_6 UNION ALL SELECT anon_7.id AS id, anon_7.risen AS risen, anon_7.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_1) THEN 4 ELSE 3 END AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_6) AS anon_7 UNION ALL SELECT anon_8.id AS id, anon_8.risen AS risen, anon_8.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_2) THEN 4 WHEN (taskq_activities.ready_at <= :risen_1) THEN 3 ELSE 2 END AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_7) AS anon_8 UNION ALL SELECT anon_9.id AS id, anon_9.risen AS risen, anon_9.ready_at AS ready_at
+FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_3) THEN 4 WHEN (taskq_activities.ready_at <= :risen_2) THEN 3 WHEN (taskq_activities.ready_at <= :risen_1) THEN 2 ELSE 1 END AS risen, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT :limit OFFSET :param_8) AS anon_9 ORDER BY risen DESC, ready_at, id
+ LIMIT :limit OFFSET :param_9) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES (:id, :at, :actor, :action, :reason, :target, :detail, :command_id) ON CONFLICT (command_id) DO NOTHING;
 

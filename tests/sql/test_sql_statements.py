@@ -14,14 +14,17 @@ from sqlalchemy.sql import ClauseElement
 
 from taskq.backends.instants import FIRST
 from taskq.backends.sql import (
+    aging,
     auditing,
     beats,
+    bounding,
     causes,
     children,
     linking,
     operating_statements,
     pruning_statements,
     queries,
+    queueing,
     statements,
 )
 from taskq.backends.sql.statements import ClaimShape
@@ -100,6 +103,11 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "counted", causes.counted(counted, FIRST, 10)
     for name, statement in PRUNING.items():
         yield f"prune ({name})", statement
+    for name in ("pauses", "pause_on_sqlite", "end_pause", "held", "waiting_of_type"):
+        yield f"queueing {name}", getattr(queueing, name)()
+    yield "room", bounding.count()
+    yield "oldest roots", bounding.oldest_roots()
+    yield "claim (aging)", aging.on_sqlite(ClaimShape(queues=1, types=1))
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
     for name, filter in FILTERS.items():

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import causes, queries, reader, statements, writer
+from taskq.backends.sql import bounding, causes, queries, reader, statements, writer
 from taskq.backends.sql.connect import make_engine, transaction
 from taskq.backends.sql.schema import set_up
 from taskq.filtering.reading import narrowed, parsed
@@ -154,6 +154,43 @@ def test_a_claim_walks_a_claim_index_and_sorts_nothing(
     assert searches(peek) == {index}
     assert searches(claim) == {index, BY_ID}
     assert all(searches(plan) <= WAITING_TYPES for plan in asked)
+
+
+@pytest.mark.parametrize("types", [None, 1, 8])
+def test_a_claim_where_waiting_counts_takes_the_first_of_each_priority(
+    connection: Connection, types: int | None
+) -> None:
+    """D6"""
+    request = ClaimRequest(
+        worker=new_id(),
+        queues=QUEUES[:2],
+        types=None if types is None else TYPES[:types],
+        limit=100,
+        lease=30.0,
+        aging=600.0,
+    )
+
+    *_, claim = plans(connection, lambda: writer.claim(connection, NOW, request))
+
+    index = BY_QUEUE if types is None else BY_TYPE
+    merging = {"USE TEMP B-TREE FOR ORDER BY"}  # of the first hundred of each
+    first = index.replace("isolate=?", "isolate=? AND priority=?")
+    assert searches(claim) - merging == {first, BY_ID}
+
+
+def test_room_is_counted_in_an_index_and_made_from_it(connection: Connection) -> None:
+    """seed:E25"""
+    counted = {
+        "SEARCH taskq_activities USING INDEX listed (queue=? AND status=?)",
+        "SEARCH taskq_activities USING INDEX ready (queue=?)",
+        "SEARCH taskq_activities USING INDEX due_by_type (queue=?)",
+    }
+    for query, values in (
+        (bounding.count(), {"queue": "q1", "cap": 100}),
+        (bounding.oldest_roots(), {"queue": "q1", "limit": 10}),
+    ):
+        [found] = plans(connection, lambda q=query, v=values: connection.execute(q, v).all())
+        assert searches(found) - {"USE TEMP B-TREE FOR ORDER BY"} <= counted
 
 
 @pytest.mark.parametrize("queues", [1, 2, 64])

@@ -22,12 +22,15 @@ from taskq.backends import (
     Renewal,
     Topic,
 )
+from taskq.backends.bounding import bounded, demands
 from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
+from taskq.backends.memory.bounding import evict, making_room
 from taskq.backends.memory.cancelling import cancel, cancel_below
 from taskq.backends.memory.operator import MemoryOperator
 from taskq.backends.memory.pruning import MemoryPruner
+from taskq.backends.memory.queueing import MemoryQueues
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
@@ -43,7 +46,7 @@ from taskq.lifecycle import (
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 
 
-class MemoryBackend(MemoryOperator, MemoryPruner):
+class MemoryBackend(MemoryOperator, MemoryPruner, MemoryQueues):
     """``taskq.backends.Store`` in memory: it ends with the process. ``clock`` is its only time.
 
     Methods never suspend, so they may be called from any thread and any event loop. What is stored
@@ -80,9 +83,14 @@ class MemoryBackend(MemoryOperator, MemoryPruner):
         """See ``Backend.submit``."""
         changes = Changes()
         with self._lock:
-            submission = Submission(self._tables, self._clock.now())
+            now = self._clock.now()
+            stored = {each.id for each in activities if each.id in self._tables.rows}
+            submission = Submission(self._tables, now)
             receipts = [submission.add(activity) for activity in activities]
+            wanted = demands(activities, receipts, stored) if bounded(activities) else []
+            victims = [row for each in wanted for row in making_room(self._tables, each)]
             changes.ready = bool(submission.store())
+            evict(self._tables, victims, now, changes)
         self._tell(changes)
         return receipts
 
@@ -91,7 +99,7 @@ class MemoryBackend(MemoryOperator, MemoryPruner):
         attempts: list[Attempt] = []
         with self._lock:
             now = self._clock.now()
-            for row in islice(self._tables.ready.take(request), request.limit):
+            for row in islice(self._tables.ready.take(request, now), request.limit):
                 attempts.append(self._give(row, request.worker, now, request.lease))
         return attempts
 

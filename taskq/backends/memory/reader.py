@@ -53,7 +53,7 @@ class MemoryReader:
             pending = [row for row in rows if row.status is Status.PENDING]
             priorities = Counter(row.activity.priority for row in pending)
             by_queue = Counter(row.activity.queue for row in rows if not row.status.terminal)
-            workers = _live(self._tables, now, ALIVE_WITHIN)
+            workers = live(self._tables, now, ALIVE_WITHIN)
         oldest = min((row.ready_at for row in pending), default=None)
         return Stats(
             by_status={status: min(statuses[status], cap) for status in Status},
@@ -93,12 +93,12 @@ class MemoryReader:
     async def workers(self, *, alive_within: float = ALIVE_WITHIN) -> list[WorkerInfo]:
         """See ``Inspector.workers``."""
         with self._lock:
-            return _live(self._tables, self._clock.now(), alive_within)
+            return live(self._tables, self._clock.now(), alive_within)
 
     async def unserved(self, *, alive_within: float = ALIVE_WITHIN) -> list[UnservedType]:
         """See ``Inspector.unserved``; in order of queue and type."""
         with self._lock:
-            workers = _live(self._tables, self._clock.now(), alive_within)
+            workers = live(self._tables, self._clock.now(), alive_within)
             waiting = Counter(
                 (row.activity.queue, row.activity.type)
                 for row in self._rows()
@@ -151,7 +151,8 @@ class MemoryReader:
         return iter(self._tables.rows.values())
 
 
-def _live(tables: Tables, now: datetime, alive_within: float) -> list[WorkerInfo]:
+def live(tables: Tables, now: datetime, alive_within: float) -> list[WorkerInfo]:
+    """Workers whose latest heartbeat is that recent, newest first."""
     since = now - timedelta(seconds=alive_within)
     live = [row.info for row in tables.workers.values() if row.info.seen_at >= since]
     return sorted(live, key=lambda worker: (worker.started_at, worker.id), reverse=True)

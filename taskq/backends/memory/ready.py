@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
+from taskq.aging import risen
 from taskq.backends import ClaimRequest
 from taskq.backends.memory.row import Row
 from taskq.model import Status
@@ -33,10 +34,13 @@ class ReadyLines:
         line = lines.setdefault((row.activity.type, row.isolate), [])
         heapq.heappush(line, _place(row))
 
-    def take(self, request: ClaimRequest) -> Iterator[Row]:
+    def take(self, request: ClaimRequest, now: datetime) -> Iterator[Row]:
         """Remove and give the wanted rows in claim order, as long as the caller goes on."""
         if request.children:
             yield from self._take_children(request)
+            return
+        if request.aging is not None:
+            yield from self._take_risen(request, now, request.aging)
             return
         heads = [
             (line[0], line) for line in self._wanted(request) if self._clean(line, request.alone)
@@ -53,22 +57,34 @@ class ReadyLines:
 
     def _take_children(self, request: ClaimRequest) -> Iterator[Row]:
         """Those with a parent, the deepest first. They stay in their lines, to be dropped there."""
+        children = [row for row in self._there(request) if row.activity.parent_id is not None]
+        yield from sorted(children, key=lambda row: (-row.activity.depth, *_place(row)))
+
+    def _take_risen(self, request: ClaimRequest, now: datetime, aging: float) -> Iterator[Row]:
+        """By the priority that they have risen to. They stay in their lines, likewise."""
+
+        def place(row: Row) -> _Place:
+            waited = (now - row.ready_at).total_seconds()
+            return -risen(row.activity.priority, waited, aging), row.ready_at, row.id
+
+        yield from sorted(self._there(request), key=place)
+
+    def _there(self, request: ClaimRequest) -> list[Row]:
+        """The wanted rows, in no order."""
         places = {place for line in self._wanted(request) for place in line}
-        rows = (self._rows.get(id) for _, _, id in places)
-        children = [
+        rows = map(self._rows.get, {id for _, _, id in places})
+        return [
             row
             for row in rows
-            if row is not None
-            and row.activity.parent_id is not None
-            and row.status is Status.PENDING
-            and row.isolate is request.alone
+            if row is not None and row.status is Status.PENDING and row.isolate is request.alone
         ]
-        yield from sorted(children, key=lambda row: (-row.activity.depth, *_place(row)))
 
     def _wanted(self, request: ClaimRequest) -> Iterator[list[_Place]]:
         for queue in dict.fromkeys(request.queues):
             lines = self._lines.get(queue, {})
             for type in dict.fromkeys(_types(lines) if request.types is None else request.types):
+                if request.types is None and type in request.without:
+                    continue
                 line = lines.get((type, request.alone))
                 if line is not None:
                     yield line

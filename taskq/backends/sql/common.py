@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from sqlalchemy import Connection
-
 from taskq.audit import AuditEntry, Command
 from taskq.backends import Cancellation
-from taskq.backends.changes import Changes
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import auditing, cancelling, causes, operating, reader, writer
 from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.pruning_store import PruningStore
+from taskq.backends.sql.queueing import SqlQueues
 from taskq.model import Lease, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -36,24 +33,12 @@ from taskq.snapshot import (
 T = TypeVar("T")
 
 
-class CommonStore(PruningStore):
+class CommonStore(PruningStore, SqlQueues):
     """``Inspector``, ``Operator`` and some of ``Backend``, over the two doors that each has."""
-
-    @abstractmethod
-    async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
-        """Run ``function`` in a transaction; its hints follow the commit."""
-
-    @abstractmethod
-    async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
-        """Run ``function``, of several statements, on one consistent view."""
 
     async def _has_orphans(self, parents: Collection[UUID]) -> bool:
         """Whether ``cancel_children`` has anything to do; reads only."""
         return bool(await self._ask(lambda connection, _: writer.orphans(connection, parents)))
-
-    async def _ask(self, function: Callable[[Connection, datetime], T]) -> T:
-        """Run ``function``, of one statement."""
-        return await self._read(function)
 
     # -- Backend --
 

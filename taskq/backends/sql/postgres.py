@@ -26,10 +26,13 @@ from taskq.backends import (
     Topic,
     Watch,
 )
+from taskq.backends.bounding import bounded
 from taskq.backends.changes import Changes
 from taskq.backends.examination import Finding
 from taskq.backends.sql import (
     beats,
+    postgres_bounding,
+    postgres_claiming,
     postgres_statements,
     postgres_writer,
     rows,
@@ -145,6 +148,10 @@ class PostgresBackend(CommonStore):
         """See ``Backend.submit``."""
         if not activities:
             return []
+        if bounded(activities):
+            return await self._write(
+                lambda connection, now: postgres_bounding.submit(connection, now, activities)
+            )
         changes = Changes(ready=True)
         receipts = await self._carrying(
             changes,
@@ -158,12 +165,12 @@ class PostgresBackend(CommonStore):
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         """See ``Backend.claim``."""
         with self._mapped():
-            return await postgres_writer.claim(self._engine, request)
+            return await postgres_claiming.claim(self._engine, request)
 
     async def claim_overdue(self, worker: UUID, limit: int, lease: float) -> list[Attempt]:
         """See ``Backend.claim_overdue``."""
         with self._mapped():
-            return await postgres_writer.claim_overdue(self._engine, worker, limit, lease)
+            return await postgres_claiming.claim_overdue(self._engine, worker, limit, lease)
 
     async def settle(self, transitions: Sequence[Transition]) -> list[Settlement]:
         """See ``Backend.settle``."""

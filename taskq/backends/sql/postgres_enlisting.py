@@ -10,6 +10,9 @@ from sqlalchemy import Connection, Executable, TwoPhaseTransaction, text
 from sqlalchemy.exc import DataError, DBAPIError
 
 from taskq.backends import Topic
+from taskq.backends.bounding import bounded
+from taskq.backends.sql.bounding import Room, moment
+from taskq.backends.sql.bounding import tell as tell_also
 from taskq.backends.sql.channels import TOKEN, Message, channels_of, messages
 from taskq.backends.sql.enlisting import (
     EnlistedInTransaction,
@@ -27,7 +30,7 @@ from taskq.backends.sql.postgres_failures import (
 )
 from taskq.backends.sql.postgres_schema import quoted
 from taskq.backends.sql.postgres_storing import take_keys
-from taskq.backends.sql.postgres_submission import Rows, submit
+from taskq.backends.sql.postgres_submission import Rows, submit, told
 from taskq.backends.sql.tables import activities as table
 from taskq.errors import (
     BackendUnavailable,
@@ -69,11 +72,29 @@ class Enlister:
             if in_autocommit(connection):
                 raise no_transaction()
             with savepoint(connection) as root:
-                channel = channels_of(self._found(connection))[Topic.READY]
+                channels = channels_of(self._found(connection))
                 # PREPARE TRANSACTION fails after a NOTIFY, and it would be too late to choose then.
                 tell = notify and not isinstance(root, TwoPhaseTransaction)
-                hints = messages(channel, _NOBODY, ()) if tell else []
-                return EnlistedInTransaction(self._stored(connection, activities, hints), root)
+                hints = messages(channels[Topic.READY], _NOBODY, ()) if tell else []
+                if not bounded(activities):
+                    return EnlistedInTransaction(self._stored(connection, activities, hints), root)
+                with self._placed(connection):
+                    room = Room(connection, connection.scalar(moment()), activities)
+                    receipts = self._stored(connection, activities, hints)
+                    room.keep(receipts)
+                    if tell and room.changes.done:
+                        done = messages(channels[Topic.DONE], _NOBODY, room.changes.done)
+                        connection.execute(tell_also(), told(done))
+                return EnlistedInTransaction(receipts, root)
+
+    @contextmanager
+    def _placed(self, connection: Connection) -> Generator[None]:
+        """Inside, plain statements are for the store's tables too."""
+        connection.execution_options(**self._options)
+        try:
+            yield
+        finally:
+            connection.execution_options(**dict.fromkeys(self._options))
 
     def _found(self, connection: Connection) -> str:
         """The schema where the tables are. Looked for, so that nothing fails without them."""

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
 from msgspec.structs import replace
-from sqlalchemy import Connection
 
 from taskq.audit import Command
 from taskq.backends import Deletion, Mark, Pruned
-from taskq.backends.changes import Changes
 from taskq.backends.sql import pruning
+from taskq.backends.sql.doors import Doors
 from taskq.model import Status
 from taskq.retention import check_rules
 
 T = TypeVar("T")
 
 
-class PruningStore(ABC):
+class PruningStore(Doors):
     """``Pruner``, over the two doors that each store has."""
-
-    @abstractmethod
-    async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
-        """See ``CommonStore``."""
-
-    @abstractmethod
-    async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
-        """See ``CommonStore``."""
 
     async def delete(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Deletion]:
         """See ``Pruner.delete``."""

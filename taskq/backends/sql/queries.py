@@ -191,7 +191,7 @@ def count_by_status() -> Executable:
     """How many activities ``queue`` has, one column per status."""
     return select(
         *(
-            _capped(
+            capped(
                 _activity.queue == bindparam("queue"), _activity.status == spelled(status)
             ).label(status.value)
             for status in Status
@@ -209,7 +209,7 @@ def count_pending() -> Executable:
     ]
     first = func.min(_activity.ready_at)
     return select(
-        *(_capped(*line) for line in lines),
+        *(capped(*line) for line in lines),
         *(select(first).where(*line).scalar_subquery() for line in lines),
     )
 
@@ -218,10 +218,11 @@ def count_pending() -> Executable:
 def count_waiting() -> Executable:
     """How many activities of ``queue`` and ``type`` are pending, and how many not yet."""
     pair = (_activity.queue == bindparam("queue"), _activity.type == bindparam("type"))
-    return select(_capped(_pending, *pair), _capped(_due, *pair))
+    return select(capped(_pending, *pair), capped(_due, *pair))
 
 
-def _capped(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+def capped(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """How many rows there are of which these hold, counted up to ``cap``."""
     counted = select(_ONE).where(*conditions).limit(bindparam("cap")).subquery()
     return select(func.count()).select_from(counted).scalar_subquery()
 

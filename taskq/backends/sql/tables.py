@@ -341,14 +341,16 @@ rollup = Table(
 queues = Table(
     "taskq_queues",
     metadata,
+    # queue, type: a pause. bound: producers of a bounded queue wait for each other here, and nobody
+    # who pauses it waits for them.
+    Column("kind", Text(), nullable=False),
     Column("name", Text(), nullable=False),
     Column("paused_at", Instant()),
-    Column("paused_types", Text()),  # JSON array
-    Column("max_pending", BigInteger()),
-    Column("overflow", Text()),
-    Column("settings", Text()),  # JSON object
+    Column("paused_by", Text()),
+    Column("reason", Text()),
     Column("updated_at", Instant(), nullable=False, server_default=DatabaseNow()),
-    PrimaryKeyConstraint("name", name="taskq_queues_pkey"),
+    PrimaryKeyConstraint("kind", "name", name="taskq_queues_pkey"),
+    postgresql_with=SMALL,
 )
 
 schedules = Table(

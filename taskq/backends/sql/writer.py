@@ -5,18 +5,30 @@ Each function takes the connection and ``now``, the store's instant. Callers ope
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from msgspec import json
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
+from taskq.aging import LEVELS, place
 from taskq.backends import ClaimRequest, Heartbeat, ProgressReport, Promotion, Renewal
 from taskq.backends.changes import Changes
 from taskq.backends.instants import FIRST, later
 from taskq.backends.presence import FORGOTTEN_AFTER
-from taskq.backends.sql import beats, cancelling, children, linking, queries, rows, statements
+from taskq.backends.sql import (
+    aging,
+    beats,
+    cancelling,
+    children,
+    linking,
+    queries,
+    rows,
+    statements,
+)
+from taskq.backends.sql.bounding import Room
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record
@@ -36,6 +48,7 @@ def submit(
     connection: Connection, now: datetime, activities: Sequence[Activity[object]]
 ) -> tuple[list[Receipt], Changes]:
     """See ``Backend.submit``."""
+    room = Room(connection, now, activities)
     keyed = [activity for activity in activities if activity.idempotency is not None]
     submission = Submission(
         now,
@@ -51,12 +64,14 @@ def submit(
     if submission.links:
         values = linking.sqlite_values(submission.links, now)
         connection.execute(linking.on_sqlite(), values)
-    return receipts, Changes(ready=stored > 0)
+    room.keep(receipts)
+    room.changes.ready = stored > 0
+    return receipts, room.changes
 
 
 def any_ready(connection: Connection, request: ClaimRequest) -> bool:
     """Whether a claim would find anything; reads only."""
-    places = _places(connection, request)
+    places = _places(connection, _included(connection, request))
     if not places:
         return False
     query = statements.candidates(statements.claim_shape(places))
@@ -68,16 +83,32 @@ def claim(
     connection: Connection, now: datetime, request: ClaimRequest
 ) -> tuple[list[Attempt], Changes]:
     """See ``Backend.claim``."""
+    request = _included(connection, request)
     if request.children:
         return _claim_children(connection, now, request), Changes()
     places = _places(connection, request)
     if not places:
         return [], Changes()
     values = _claimer(now, request) | statements.place_values(places)
+    if request.aging is not None:
+        return _claim_risen(connection, now, request.aging, places, values), Changes()
     claimed = connection.execute(statements.claim(statements.claim_shape(places)), values)
     attempts = rows.attempts(claimed)
     attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
     return attempts, Changes()
+
+
+def _claim_risen(
+    connection: Connection,
+    now: datetime,
+    seconds: float,
+    places: Sequence[Place],
+    values: Mapping[str, object],
+) -> list[Attempt]:
+    since = {f"risen_{level}": later(now, -level * seconds) for level in range(1, LEVELS + 1)}
+    statement = aging.on_sqlite(statements.claim_shape(places))
+    attempts = rows.attempts(connection.execute(statement, {**values, **since}))
+    return sorted(attempts, key=lambda attempt: place(attempt, seconds))
 
 
 def _claim_children(connection: Connection, now: datetime, request: ClaimRequest) -> list[Attempt]:
@@ -89,6 +120,16 @@ def _claim_children(connection: Connection, now: datetime, request: ClaimRequest
         values["types"] = json.encode(request.types).decode()
     statement = children.on_sqlite(len(queues), typed=request.types is not None)
     return sorted(rows.attempts(connection.execute(statement, values)), key=rows.by_depth)
+
+
+def _included(connection: Connection, request: ClaimRequest) -> ClaimRequest:
+    """The same request by the types that wait, where it is for every type without some."""
+    if request.types is not None or not request.without:
+        return request
+    waiting: set[str] = set()
+    for queue in dict.fromkeys(request.queues):
+        waiting.update(connection.scalars(statements.waiting_types(), {"queue": queue}))
+    return replace(request, types=tuple(sorted(waiting.difference(request.without))), without=())
 
 
 def _claimer(now: datetime, request: ClaimRequest) -> dict[str, object]:

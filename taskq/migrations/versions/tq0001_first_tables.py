@@ -304,14 +304,14 @@ def _queues(kinds: _Kinds) -> None:
     _create(
         "queues",
         kinds,
+        sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("paused_at", kinds.instant),
-        sa.Column("paused_types", sa.Text()),
-        sa.Column("max_pending", sa.BigInteger()),
-        sa.Column("overflow", sa.Text()),
-        sa.Column("settings", sa.Text()),
+        sa.Column("paused_by", sa.Text()),
+        sa.Column("reason", sa.Text()),
         _stamped("updated_at", kinds),
-        sa.PrimaryKeyConstraint("name", name="taskq_queues_pkey"),
+        sa.PrimaryKeyConstraint("kind", "name", name="taskq_queues_pkey"),
+        storage=SMALL,
     )
 
 

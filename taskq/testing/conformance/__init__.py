@@ -15,6 +15,8 @@ what the backend does not declare in its ``capabilities`` are skipped, with the 
 
 from __future__ import annotations
 
+from taskq.testing.conformance.aging import AgingTests
+from taskq.testing.conformance.bounds import BoundTests
 from taskq.testing.conformance.cancel import CancelTests
 from taskq.testing.conformance.claim import ClaimTests
 from taskq.testing.conformance.dead_letters import DeadLetterTests
@@ -33,6 +35,7 @@ from taskq.testing.conformance.outcomes import OutcomeTests
 from taskq.testing.conformance.progress import ProgressTests
 from taskq.testing.conformance.promote import PromoteTests
 from taskq.testing.conformance.pruning import DeleteTests, PruneTests, UniqueForTests
+from taskq.testing.conformance.queues import PauseTests
 from taskq.testing.conformance.reading import (
     ReadingTests,
     SeriesTests,
@@ -84,6 +87,9 @@ class BackendConformance(
     DeleteTests,
     PruneTests,
     UniqueForTests,
+    PauseTests,
+    BoundTests,
+    AgingTests,
     TextTests,
     SharingTests,
     TransactionTests,

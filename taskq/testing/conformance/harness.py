@@ -73,6 +73,8 @@ class Harness:
         lease: float = 30.0,
         alone: bool = False,
         children: bool = False,
+        without: tuple[str, ...] = (),
+        aging: float | None = None,
     ) -> list[Attempt]:
         """Claim for this worker."""
         request = ClaimRequest(
@@ -83,6 +85,8 @@ class Harness:
             lease=lease,
             alone=alone,
             children=children,
+            without=without,
+            aging=aging,
         )
         return await self.call(self.backend.claim, request)
 

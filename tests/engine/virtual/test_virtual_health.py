@@ -34,6 +34,7 @@ async def test_an_idle_worker_stays_healthy(world: World) -> None:
             "ledger",
             "fence",
             "canceller",
+            "controls",
             "deadlines",
             "reporter",
             "hints",
