@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks import backlog, drain, enqueue, footprint, latency, plans, report
+from benchmarks import backlog, drain, enqueue, footprint, latency, plans, prune, report
 from benchmarks.ground import Ground, ground
 from benchmarks.row import FULL, QUICK, TINY, Row
 from tests.postgres_server import NoServer
@@ -23,6 +23,7 @@ SCENARIOS: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "snapshot": backlog.snapshot,
     "big": backlog.big,
     "types": backlog.types,
+    "prune": prune.rows,
     "plans": plans.rows,
     "local": drain.local,
     "footprint": footprint.rows,
@@ -44,7 +45,8 @@ def main(
 ) -> None:
     """Measure taskq on PostgreSQL beside the floors, in alternating runs.
 
-    NAMEs: drain, enqueue, delay, pickup, roundtrip, snapshot, big, types, plans, local, footprint.
+    NAMEs: drain, enqueue, delay, pickup, roundtrip, snapshot, big, types, prune, plans, local,
+    footprint.
     Exit code 1 when a plan reads more than it should.
     """
     console = Console(width=None if sys.stdout.isatty() else 160)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Unpack
 
 import anyio
 
 from taskq import AsyncTask, TaskQ
+from taskq.settings import SettingOverrides
 
 PATIENCE = 300.0
 """Seconds after which a run counts as stuck."""
@@ -15,8 +17,8 @@ PATIENCE = 300.0
 class App:
     """``taskq`` with its tasks. ``first`` is when ``noop`` ran first, on the monotonic clock."""
 
-    def __init__(self, url: str) -> None:
-        self.taskq = TaskQ(url)
+    def __init__(self, url: str, **settings: Unpack[SettingOverrides]) -> None:
+        self.taskq = TaskQ(url, **settings)
         self.first: float | None = None
         self.noop: AsyncTask[[], None] = self.taskq.activity(name="noop")(self._noop)
 

@@ -27,6 +27,7 @@ from taskq.middleware import Middleware
 from taskq.model import Activity, Receipt
 from taskq.operations import Operations
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
+from taskq.pruning import Retention
 from taskq.publisher import Publisher
 from taskq.registry import (
     Registry,
@@ -88,7 +89,7 @@ class TaskQ:
     ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
     manager entered around each worker. ``clock`` replaces the machine's, for tests. Nothing is
     opened before the first use. ``taskq.operator`` retries, moves, cancels and deletes what is
-    stored.
+    stored; ``taskq.retention`` deletes what has ended long enough ago.
 
     Raises ConfigurationError for a setting out of bounds, a file of settings that cannot be read,
     or a URL that nobody serves.
@@ -141,6 +142,7 @@ class TaskQ:
             publisher=self.publisher,
         )
         self.operator = Operations(self.client, self.registry.task)
+        self.retention = Retention(self.client, self.settings.retention)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 

@@ -99,6 +99,8 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
             leaf_types=_names("leaf_types", given.get("leaf_types")),
             shutdown_grace=settings.shutdown_grace,
             burst=_option(given, "burst", bool, False),
+            retention=settings.retention,
+            prune_interval=settings.prune_interval,
         ),
         clock=app.clock,
         emit=app.publisher.publish,

@@ -179,6 +179,13 @@ class Swept(WorkerEvent, frozen=True, kw_only=True):
     count: int
 
 
+class Pruned(WorkerEvent, frozen=True, kw_only=True):
+    """The pruner deleted ``trees``, of ``count`` activities in all."""
+
+    trees: int
+    count: int
+
+
 class OutcomesDelayed(WorkerEvent, frozen=True, kw_only=True):
     """The store did not take ``count`` outcomes; they are kept and tried again."""
 

@@ -112,6 +112,8 @@ def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
             return logging.DEBUG, ""
         case events.Claimed() | events.Promoted() | events.Swept():
             return logging.DEBUG, f"{type(event).__name__.lower()} {event.count}"
+        case events.Pruned():
+            return logging.DEBUG, f"pruned {event.count} activities in {event.trees} trees"
         case events.OutcomesDelayed():
             return logging.WARNING, f"{event.count} outcomes could not be stored yet"
         case events.OutcomesCaughtUp():

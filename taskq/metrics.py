@@ -57,6 +57,7 @@ COUNTERS: Mapping[str, str] = {
     "reaper_tick": "looks for ended leases",
     "worker_started": "workers that began to claim",
     "worker_stopped": "workers that stopped",
+    "activity_pruned": "activities deleted because retention let them go; no labels",
     "worker_concurrency_saturated": "times that no slot was free to claim for",
 }
 """Every counter. Those about activities carry ``queue``, ``type`` and ``priority``."""
@@ -258,6 +259,8 @@ def _routine(event: events.WorkerEvent) -> Iterator[Measure]:
             yield Count("scheduler_tick", {})
         case events.Swept():
             yield Count("reaper_tick", {})
+        case events.Pruned():
+            yield Count("activity_pruned", {}, event.count)
         case events.OutcomesDelayed():
             yield Count("completion_pending_started", {}, event.count)
         case events.OutcomesCaughtUp():

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import cast
 
 from msgspec import Struct
 
+from taskq.durations import UNITS, seconds_in, written
 from taskq.errors import ConfigurationError
 from taskq.model import TERMINAL, Status
 
@@ -23,6 +25,52 @@ class Node(Struct, frozen=True, gc=False):
 
     status: Status | None
     since: datetime
+
+
+def rules_of(given: object, where: str = "retention") -> dict[Status, float]:
+    """Rules as they may be written: a mapping of states to timedeltas, seconds or texts like
+    ``7d``; or the text ``completed=7d,dead_letter=90d``. Raises ConfigurationError."""
+    if isinstance(given, str):
+        parts = [part.partition("=") for part in given.split(",") if part.strip()]
+        pairs: list[tuple[object, object]] = [(name.strip(), text) for name, _, text in parts]
+    elif isinstance(given, Mapping):
+        pairs = list(cast("Mapping[object, object]", given).items())
+    else:
+        raise ConfigurationError(
+            f"{where} must map states to durations, as completed=7d does, not {given!r}"
+        )
+    rules = {_status(name, where): _seconds(name, value, where) for name, value in pairs}
+    check_rules(rules, where)
+    return rules
+
+
+def spelled(rules: Rules) -> str:
+    """Rules as a text that ``rules_of`` reads."""
+    return ",".join(f"{status}={written(seconds)}" for status, seconds in rules.items())
+
+
+def _status(name: object, where: str) -> Status:
+    try:
+        return Status(cast("str", name))
+    except ValueError:
+        states = ", ".join(status for status in Status if status.terminal)
+        raise ConfigurationError(
+            f"{where}: {name!r} is no state that activities end in; these are {states}"
+        ) from None
+
+
+def _seconds(name: object, value: object, where: str) -> float:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    seconds = seconds_in(value.strip()) if isinstance(value, str) else None
+    if seconds is None:
+        raise ConfigurationError(
+            f"{where}: {name}={value!r} is no duration; it has numbers and units"
+            f" ({', '.join(UNITS)}): 7d, 12h30m"
+        )
+    return seconds
 
 
 def check_rules(rules: Rules, where: str = "retention") -> None:

@@ -17,10 +17,12 @@ from taskq.backends import (
     Cancellation,
     Capabilities,
     ClaimRequest,
+    Deletion,
     Heartbeat,
     Hint,
     ProgressReport,
     Promotion,
+    Pruned,
     Renewal,
     Store,
     Topic,
@@ -189,14 +191,23 @@ class FaultyBackend:
         deed = partial(self.inner.set_priority, command=command)
         return await self._do("set_priority", deed, ids, priority)
 
-    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
-        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
-
     async def dead_letters(
         self, filter: Filter, *, limit: int = 100, cap: int = 10_000
     ) -> list[Cause]:
         deed = partial(self.inner.dead_letters, limit=limit, cap=cap)
         return await self._do("dead_letters", deed, filter)
+
+    async def delete(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Deletion]:
+        return await self._do("delete", partial(self.inner.delete, command=command), ids)
+
+    async def prune(self, rules: Mapping[Status, float], **options: Any) -> Pruned:
+        return await self._do("prune", partial(self.inner.prune, **options), rules)
+
+    async def sweep_keys(self, limit: int) -> int:
+        return await self._do("sweep_keys", self.inner.sweep_keys, limit)
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
 
     async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
         return await self._do("stats", partial(self.inner.stats, cap=cap), queues)

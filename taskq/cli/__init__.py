@@ -23,6 +23,7 @@ from taskq.cli.enqueue import enqueue_command
 from taskq.cli.inspect import list_command, show_command, status_command, workers_command
 from taskq.cli.migrate import migrate_command
 from taskq.cli.output import emit, flush
+from taskq.cli.prune import prune_command
 from taskq.cli.retry import retry_command
 from taskq.cli.steer import priority_command, reschedule_command, run_now_command
 from taskq.cli.tail import tail_command
@@ -60,6 +61,7 @@ for _command in (
     delete_command,
     dead_commands,
     audit_command,
+    prune_command,
     migrate_command,
     demo_command,
     doctor_command,

@@ -40,7 +40,7 @@ def chosen(found: TaskQ, wanted: Filter) -> Chosen:
     ids: list[UUID] = []
     statuses: Counter[Status] = Counter()
     page = Page(limit=_LOOKED_AT)
-    with _bar("looking", None) as advance:
+    with bar("looking", None) as advance:
         while True:
             part = found.client.call_sync(found.client.store.list, wanted, page)
             ids += (item.id for item in part.items)
@@ -64,11 +64,17 @@ def confirm(chosen: Chosen, verb: str, *, yes: bool, rate: float | None = None) 
     say(f"{count} {'activity matches' if count == 1 else 'activities match'}: {counts}")
     if rate is not None:
         say(f"at {rate:g} a second this takes about {duration(count / rate)}")
+    done = f"{verb} {'it' if count == 1 else 'them'}"
+    ask(f"{done}?", yes=yes, without=f"nothing was done: add --yes to {done}")
+
+
+def ask(question: str, *, yes: bool, without: str) -> None:
+    """Ask, unless ``yes``. Refused, ``without``, where nobody can be asked; NotDone for a no."""
     if yes:
         return
     if not _somebody_is_there():
-        raise Refused(f"nothing was done: add --yes to {verb} {'it' if count == 1 else 'them'}")
-    if not click.confirm(f"{verb} {'it' if count == 1 else 'them'}?", err=True):
+        raise Refused(without)
+    if not click.confirm(question, err=True):
         raise NotDone("nothing was done")
 
 
@@ -87,7 +93,7 @@ def each_chunk(
     size = CHUNK if rate is None else max(1, min(CHUNK, math.ceil(rate / 2)))
     pace = _Pace(rate)
     try:
-        with _bar(verb, len(ids), slow=rate is not None) as advance:
+        with bar(verb, len(ids), slow=rate is not None) as advance:
             for start in range(0, len(ids), size):
                 pace.wait(start)
                 chunk = ids[start : start + size]
@@ -119,7 +125,7 @@ class _Pace:
 
 
 @contextmanager
-def _bar(label: str, total: int | None, *, slow: bool = False) -> Generator[Callable[[int], None]]:
+def bar(label: str, total: int | None, *, slow: bool = False) -> Generator[Callable[[int], None]]:
     """A progress bar on a terminal, for what takes long; what it gives moves it on."""
     if not sys.stderr.isatty() or (total is not None and total <= CHUNK and not slow):
         yield lambda _: None

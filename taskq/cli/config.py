@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 import click
 import msgspec
 
@@ -10,6 +13,7 @@ from taskq.cli.command import Command
 from taskq.cli.loading import chosen
 from taskq.cli.output import emit_json, emit_table
 from taskq.cli.target import target
+from taskq.retention import Rules, spelled
 from taskq.settings.origin import Argument, Origin, told
 
 
@@ -69,5 +73,7 @@ def _text(value: object) -> str:
             return "on" if value else "off"
         case float():
             return f"{value:g}"
+        case Mapping():
+            return spelled(cast("Rules", value)) or "none"
         case _:
             return str(value)

@@ -229,6 +229,7 @@ class Engine:
                 self._start(lifeline, "dispatcher", partial(self._dispatch, parts)),
                 self._start(lifeline, "promoter", parts.promoter.run),
                 self._start(lifeline, "reaper", parts.reaper.run),
+                self._start(lifeline, "pruner", parts.pruner.run),
             )
             task_status.started()
             await self._stop_bell.wait()

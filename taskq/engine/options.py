@@ -8,6 +8,7 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from taskq.errors import ConfigurationError
+from taskq.retention import Rules, check_rules
 
 
 class EngineOptions(Struct, frozen=True, kw_only=True):
@@ -29,6 +30,8 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
       ``max_suspended``: with so many waiting, only children are begun, the deepest first.
     - ``reserve_slots_for_leaves``: slots that only ``leaf_types`` get while any of these wait; lent
       to others while none does (seed:E13, S9, D17).
+    - ``retention``: for how many seconds what has ended is kept, by status; ``prune_interval``: how
+      often to look for what may go, if there is any rule.
     - ``shutdown_grace``: what running handlers get at a stop. ``burst``: stop when drained.
 
     Raises ConfigurationError naming the option that is wrong (seed:W23).
@@ -57,6 +60,8 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     leaf_types: tuple[str, ...] = ()
     shutdown_grace: float = 30.0
     burst: bool = False
+    retention: Rules = {}
+    prune_interval: float = 60.0
 
     def __post_init__(self) -> None:
         _at_least_one("concurrency", self.concurrency)
@@ -69,6 +74,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
         if self.claim_ahead is not None and self.claim_ahead < 0:
             raise ConfigurationError(f"claim_ahead must be 0 or more, not {self.claim_ahead!r}")
         _at_least_one("max_suspended", self.max_suspended)
+        check_rules(self.retention)
         _check_reserve(self)
         if not self.queues:
             raise ConfigurationError("queues must name at least one queue")
@@ -108,7 +114,14 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
         return self.types
 
 
-_POSITIVE = ("lease", "renew_interval", "reaper_interval", "poll_interval", "poll_max")
+_POSITIVE = (
+    "lease",
+    "renew_interval",
+    "reaper_interval",
+    "poll_interval",
+    "poll_max",
+    "prune_interval",
+)
 
 
 def _check_reserve(options: EngineOptions) -> None:

@@ -23,6 +23,7 @@ from taskq.engine.ledger import Ledger
 from taskq.engine.pace import Pace
 from taskq.engine.permits import Permits
 from taskq.engine.promoter import Promoter
+from taskq.engine.pruner import Pruner
 from taskq.engine.pulse import Pulse
 from taskq.engine.reaper import Reaper
 from taskq.engine.reporter import Reporter
@@ -39,7 +40,7 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                        promoter, reaper          runner, seats      keeper, fence, canceller,
+                promoter, reaper, pruner          runner, seats      keeper, fence, canceller,
                                                   └─progress─▶ reporter      deadlines
 
     Made on the engine's event loop.
@@ -99,6 +100,7 @@ class Parts:
         self.reaper = Reaper(
             ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
         )
+        self.pruner = Pruner(ground)
         self.hints = self._hints(ground, post)
         self.shutdown = Shutdown(
             ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper

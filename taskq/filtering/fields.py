@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
 from uuid import UUID
 
+from taskq.durations import UNITS, seconds_in
 from taskq.filtering.terms import (
     AgeIs,
     AnywhereHas,
@@ -37,8 +37,6 @@ _STATUSES: Final = {status.value: status for status in Status}
 _PRIORITIES: Final = {
     spelling: level for level in Priority for spelling in (level.name.lower(), str(level.value))
 }
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
-_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|[smhdw])")
 _SHORTEST: Final = 8
 
 
@@ -100,12 +98,12 @@ def _age(word: Word) -> Condition:
     if compared is Comparison.IS:
         raise word.wrong("age takes >, >=, < or <=: age>1h")
     [value] = word.values
-    if not re.fullmatch(f"({_DURATION.pattern})+", value.text):
-        units = ", ".join(_UNITS)
+    seconds = seconds_in(value.text)
+    if seconds is None:
+        units = ", ".join(UNITS)
         message = f"{value.text!r} is no duration; it has numbers and units ({units}): 90s, 1h30m"
         raise word.wrong(message, value)
-    found = _DURATION.findall(value.text)
-    return AgeIs(compared, sum(float(number) * _UNITS[unit] for number, unit in found))
+    return AgeIs(compared, seconds)
 
 
 def _error(word: Word) -> Condition:

@@ -139,7 +139,7 @@ def _parsed(name: str, text: str) -> object:
     kind = TYPES[name]
     if _none_of(name, text.strip() or "none") is None:
         return None
-    if kind.startswith("str"):
+    if kind.startswith(("str", "Mapping")):
         return text
     if kind == "bool":
         return _switch(name, text)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, TypedDict
 
 import msgspec
 from msgspec import Struct
 
 from taskq.errors import ConfigurationError
+from taskq.model import Status
+from taskq.retention import rules_of
 from taskq.retry import RetryPolicy
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,99}\Z")
@@ -90,8 +93,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long one statement of an enqueue waits for locks."""
     worker_enqueue_timeout: float = 5.0
     """``enqueue_timeout`` for a blocking ``delay`` on a worker's own event loop."""
+    retention: Mapping[Status, float] = {}
+    """How long what ended so is kept, as ``completed=7d,failed=90d``; else for ever (seed:B8)."""
+    prune_interval: float = 60.0
+    """How often a worker looks for what ``retention`` lets go, if it says anything."""
 
     def __post_init__(self) -> None:
+        try:
+            msgspec.structs.force_setattr(self, "retention", rules_of(self.retention))
+        except ConfigurationError as error:
+            raise SettingError(str(error), "retention") from None
         for name in self.__struct_fields__:
             _typed(name, getattr(self, name))
         for name in _POSITIVE:
@@ -179,6 +190,7 @@ _POSITIVE = (
     "enqueue_timeout",
     "lock_timeout",
     "worker_enqueue_timeout",
+    "prune_interval",
 )
 _RANGES: Mapping[str, tuple[float, float]] = {
     "retry_initial_delay": (0, math.inf),
@@ -220,6 +232,8 @@ class SettingOverrides(TypedDict, total=False):
     enqueue_timeout: float
     lock_timeout: float
     worker_enqueue_timeout: float
+    retention: Mapping[str, float | timedelta | str] | str
+    prune_interval: float
 
 
 def bad_name(what: str, name: object) -> str:
@@ -248,6 +262,8 @@ _ALLOWED: Mapping[str, tuple[type, ...]] = {
 def _typed(name: str, value: object) -> None:
     """Refuse a value of another type than the field's, before it is used as one."""
     kind = TYPES[name]
+    if kind.startswith("Mapping"):  # which checks itself
+        return
     allowed = _ALLOWED[kind[:3]]
     if value is None and "None" in kind:
         return

@@ -26,6 +26,8 @@ CORE = {
     "progress",
     "filtering",
     "fingerprint",
+    "durations",
+    "retention",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -194,11 +194,12 @@ FROM unnest((SELECT $1::UUID[] AS anon_1), (SELECT $2::BIGINT[] AS anon_2), (SEL
 SELECT looked.id
 FROM (SELECT taskq_activities.id AS id, taskq_activities.parent_id AS parent_id, taskq_activities.created_at AS created_at, coalesce(taskq_activities.finished_at, taskq_activities.created_at) AS since
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = $2::VARCHAR AND taskq_activities.id > $3::UUID ORDER BY taskq_activities.id
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status <= $2::VARCHAR AND (taskq_activities.queue, taskq_activities.status, taskq_activities.id) > ($1::VARCHAR, $2::VARCHAR, $3::UUID) ORDER BY taskq_activities.queue, taskq_activities.status, taskq_activities.id
  LIMIT 1000) AS looked
-WHERE looked.since <= $4::TIMESTAMP WITH TIME ZONE AND (looked.parent_id IS NULL OR NOT (EXISTS (SELECT *
+WHERE looked.since <= $4::TIMESTAMP WITH TIME ZONE AND (SELECT mother.id
 FROM taskq_activities AS mother
-WHERE mother.id = looked.parent_id))) ORDER BY looked.id
+WHERE mother.id = looked.parent_id
+ LIMIT 1) IS NULL ORDER BY looked.id
  LIMIT $5::INTEGER;
 
 -- prune (expired keys)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
-from taskq.backends.instants import FIRST
-from taskq.backends.sql import PostgresBackend, causes, postgres_writer, reader
+from taskq.backends.instants import FIRST, LAST
+from taskq.backends.sql import (
+    PostgresBackend,
+    causes,
+    postgres_writer,
+    pruning_statements,
+    reader,
+)
 from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.connections import Connections
@@ -188,6 +196,24 @@ def attempts(backend: PostgresBackend, bridge: ResidentBridge) -> list[Attempt]:
         ]
 
     return bridge.call_sync(look)
+
+
+@pytest.mark.parametrize("backend", ["analyzed"], indirect=True)
+@pytest.mark.parametrize("cutoff", [FIRST, LAST], ids=["nothing", "everything"])
+def test_a_prune_looks_at_a_bounded_part_of_one_state(
+    backend: PostgresBackend, bridge: ResidentBridge, cutoff: datetime
+) -> None:
+    """Of ten thousand. Parents are asked for by their ids, for those only that are old enough."""
+    values = {"queue": QUEUES[0], "status": "pending", "after": UUID(int=0), "cutoff": cutoff}
+
+    async def look(connections: Connections) -> None:
+        due = pruning_statements.due_tops(postgres=True)
+        await connections.fetch(due, {**values, "limit": 100})
+        await connections.fetch(pruning_statements.end_of_look(postgres=True), values)
+
+    nodes = steps(backend, bridge, look)
+
+    check(nodes, indexes={"activities_listed", "activities_pkey"}, rows=1000)
 
 
 def test_settling_finds_each_row_by_its_id(

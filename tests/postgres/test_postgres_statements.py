@@ -74,7 +74,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
         yield f"claim (children, {count})", children.on_postgres(count, typed=count == 1)
     yield "any_on_postgres", children.any_on_postgres(2, typed=True)
     yield "link", linking.on_postgres()
-    yield "prune (due tops)", pruning_statements.due_tops()
+    yield "prune (due tops)", pruning_statements.due_tops(postgres=True)
     yield "prune (expired keys)", pruning_statements.expired_keys()
     yield "prune (alone)", pruning_statements.alone()
     yield "audit", auditing.on_postgres()

@@ -431,10 +431,11 @@ FROM (SELECT taskq_activities.id AS id, taskq_activities.parent_id AS parent_id,
 FROM taskq_activities
 WHERE taskq_activities.queue = :queue AND taskq_activities.status = :status AND taskq_activities.id > :after ORDER BY taskq_activities.id
  LIMIT 1000 OFFSET :param_1) AS looked
-WHERE looked.since <= :cutoff AND (looked.parent_id IS NULL OR NOT (EXISTS (SELECT *
+WHERE looked.since <= :cutoff AND (SELECT mother.id
 FROM taskq_activities AS mother
-WHERE mother.id = looked.parent_id))) ORDER BY looked.id
- LIMIT :limit OFFSET :param_2;
+WHERE mother.id = looked.parent_id
+ LIMIT 1 OFFSET :param_2) IS NULL ORDER BY looked.id
+ LIMIT :limit OFFSET :param_3;
 
 -- prune (end of look)
 WITH looked AS
@@ -467,6 +468,12 @@ DELETE FROM taskq_events WHERE taskq_events.activity_id IN (__[POSTCOMPILE_ids])
 
 -- prune (delete activities)
 DELETE FROM taskq_activities WHERE taskq_activities.id IN (__[POSTCOMPILE_ids]);
+
+-- prune (any expired)
+SELECT taskq_keys.hash
+FROM taskq_keys
+WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= :now ORDER BY taskq_keys.expires_at
+ LIMIT :param_1 OFFSET :param_2;
 
 -- prune (expired keys)
 SELECT taskq_keys.hash

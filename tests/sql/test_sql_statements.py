@@ -41,13 +41,14 @@ PRUNING = {
     "trees": pruning_statements.trees(),
     "kept still": pruning_statements.kept_still(patient=True),
     "next queue": pruning_statements.next_queue(),
-    "due tops": pruning_statements.due_tops(),
-    "end of look": pruning_statements.end_of_look(),
+    "due tops": pruning_statements.due_tops(postgres=False),
+    "end of look": pruning_statements.end_of_look(postgres=False),
     "keys of": pruning_statements.keys_of(),
     "keys kept still": pruning_statements.keys_kept_still(patient=True),
     "delete keys": pruning_statements.delete_keys(),
     "delete events": pruning_statements.delete_events(),
     "delete activities": pruning_statements.delete_activities(),
+    "any expired": pruning_statements.any_expired(),
     "expired keys": pruning_statements.expired_keys(),
 }
 FILTERS = {

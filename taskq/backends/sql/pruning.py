@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -61,8 +61,10 @@ def delete(
     changes = Changes()
     trees = _kept_still(connection, sorted(set(ids)))
     alive = {top: sum(map(_is_alive, tree.values())) for top, tree in trees.items()}
-    gone = [tree for top, tree in trees.items() if fresh and not alive[top]]
-    _remove(connection, {id for tree in gone for id in tree}, changes)
+    going = [tree for top, tree in trees.items() if fresh and not alive[top]]
+    gone = sorted({id for tree in going for id in tree})
+    found = chunked(connection, statements.keys_kept_still(patient=True), "ids", gone)
+    _remove(connection, gone, [row.hash for row in found], changes)
     return {
         top: Deletion(status, len(tree) if fresh and not alive[top] else 0, alive[top])
         for top, tree in trees.items()
@@ -139,11 +141,12 @@ def _tops(
         "after": place.id,
         "cutoff": cutoff,
     }
-    found = connection.execute(statements.due_tops(), {**values, "limit": limit})
+    postgres = connection.dialect.name == "postgresql"
+    found = connection.execute(statements.due_tops(postgres=postgres), {**values, "limit": limit})
     tops = [row.id for row in found]
     if len(tops) == limit:
         return tops, Mark(place.queue, place.status, tops[-1])
-    end = connection.execute(statements.end_of_look(), values).one()
+    end = connection.execute(statements.end_of_look(postgres=postgres), values).one()
     return tops, Mark(place.queue, place.status, _next_id(end, now))
 
 
@@ -193,9 +196,13 @@ def prune(
     ids = sorted({id for tree in batch.trees.values() for id in tree})
     found = chunked(connection, statements.kept_still(patient=False), "ids", ids)
     still = {row.id for row in found if ripe([_node(row)], cut)}
-    still -= _with_held_keys(connection, sorted(still))
+    keys = list(chunked(connection, statements.keys_of(), "ids", sorted(still)))
+    held = _still_keys(connection, keys)
+    still -= {row.activity_id for row in keys if row.hash not in held}
     gone = [tree for tree in batch.trees.values() if still.issuperset(tree)]
-    _remove(connection, {id for tree in gone for id in tree}, changes)
+    going = {id for tree in gone for id in tree}
+    hashes = [row.hash for row in keys if row.activity_id in going]
+    _remove(connection, sorted(going), hashes, changes)
     pruned = Pruned(trees=len(gone), activities=sum(map(len, gone)), next=batch.next)
     return pruned, changes
 
@@ -207,15 +214,16 @@ def _alone(connection: Connection) -> bool:
     return bool(connection.execute(statements.alone(), {"schema": schema}).scalar_one())
 
 
-def _with_held_keys(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
-    """Those of which another transaction holds a key."""
-    keys = list(chunked(connection, statements.keys_of(), "ids", ids))
-    if not keys:
-        return set()
+def _still_keys(connection: Connection, keys: Sequence[Record]) -> set[bytes]:
+    """Those of these that no other transaction holds, and that point where they did: kept still."""
     owners = sorted({row.activity_id for row in keys})
-    still = statements.keys_kept_still(patient=False)
-    held = {row.hash for row in chunked(connection, still, "ids", owners)}
-    return {row.activity_id for row in keys if row.hash not in held}
+    found = chunked(connection, statements.keys_kept_still(patient=False), "ids", owners)
+    return {row.hash for row in found}
+
+
+def any_expired_key(connection: Connection, now: datetime) -> bool:
+    """Whether ``sweep_keys`` has anything to do."""
+    return connection.execute(statements.any_expired(), {"now": now}).first() is not None
 
 
 def sweep_keys(connection: Connection, now: datetime, limit: int) -> tuple[int, Changes]:
@@ -241,15 +249,15 @@ def _node(row: Record) -> Node:
     return Node(status_of(row.status), row.since)
 
 
-def _remove(connection: Connection, ids: Iterable[UUID], changes: Changes) -> None:
-    """Delete activities that are kept still, with their keys and events."""
-    gone = sorted(ids)
-    still = statements.keys_kept_still(patient=True)
-    _delete_keys(connection, [row.hash for row in chunked(connection, still, "ids", gone)])
-    for part in _parts(gone):
+def _remove(
+    connection: Connection, ids: Sequence[UUID], hashes: Sequence[bytes], changes: Changes
+) -> None:
+    """Delete activities with their keys, all of which are kept still, and their events."""
+    _delete_keys(connection, hashes)
+    for part in _parts(ids):
         connection.execute(statements.delete_events(), {"ids": part})
         connection.execute(statements.delete_activities(), {"ids": part})
-    changes.done.update(gone)
+    changes.done.update(ids)
 
 
 def _delete_keys(connection: Connection, hashes: Sequence[bytes]) -> None:

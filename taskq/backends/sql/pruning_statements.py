@@ -11,14 +11,16 @@ from sqlalchemy import (
     Delete,
     Executable,
     Integer,
+    Select,
+    Text,
     and_,
     bindparam,
     delete,
     exists,
     func,
     literal_column,
-    or_,
     select,
+    tuple_,
 )
 
 from taskq.backends.sql.tables import activities, events, keys
@@ -78,22 +80,26 @@ def next_queue() -> Executable:
 
 
 @cache
-def due_tops() -> Executable:
+def due_tops(*, postgres: bool) -> Executable:
     """Up to ``limit`` ids of those in a queue and status, after ``after``, that ended by ``cutoff``
-    and stand below nothing. Looks at ``LOOKED_AT`` at the most."""
-    looked = _looked_at().subquery("looked")
+    and stand below nothing. Looks at ``LOOKED_AT`` at the most.
+
+    A NOT EXISTS would be carried out by reading the whole table once, to have all parents at hand.
+    """
+    looked = _looked_at(postgres).subquery("looked")
     mother = activities.alias("mother").c
-    top = or_(looked.c.parent_id.is_(None), ~exists().where(mother.id == looked.c.parent_id))
+    above = select(mother.id).where(mother.id == looked.c.parent_id).limit(literal_column("1"))
+    top = above.scalar_subquery().is_(None)
     due = looked.c.since <= bindparam("cutoff", type_=Instant())
     return select(looked.c.id).where(due, top).order_by(looked.c.id).limit(_number("limit"))
 
 
 @cache
-def end_of_look() -> Executable:
+def end_of_look(*, postgres: bool) -> Executable:
     """Where ``due_tops`` stops looking: the last id, NULL where there was nothing; whether it may
     go on; and whether any of these was made by ``cutoff``: what was made later cannot have ended
     by then."""
-    looked = _looked_at().cte("looked")
+    looked = _looked_at(postgres).cte("looked")
     last = select(looked.c.id).order_by(looked.c.id.desc()).limit(literal_column("1"))
     count = select(func.count()).select_from(looked).scalar_subquery()
     earlier = exists().where(looked.c.created_at <= bindparam("cutoff", type_=Instant()))
@@ -104,17 +110,22 @@ def end_of_look() -> Executable:
     )
 
 
-def _looked_at() -> Any:
+def _looked_at(postgres: bool) -> Select[Any, Any, Any, Any]:
+    """Those of ``queue`` and ``status`` after ``after``, in the order of ids, from the index that
+    lists go by.
+
+    PostgreSQL would rather walk the primary key, over all that is of another state: so it is asked
+    for an order that only this index has.
+    """
+    queue, status = bindparam("queue", type_=Text()), bindparam("status", type_=Text())
+    after = bindparam("after", type_=Id())
     found = select(_activity.id, _activity.parent_id, _activity.created_at, _since.label("since"))
-    return (
-        found.where(
-            _activity.queue == bindparam("queue"),
-            _activity.status == bindparam("status"),
-            _activity.id > bindparam("after", type_=Id()),
-        )
-        .order_by(_activity.id)
-        .limit(literal_column(str(LOOKED_AT)))
-    )
+    found = found.where(_activity.queue == queue).limit(literal_column(str(LOOKED_AT)))
+    if not postgres:
+        return found.where(_activity.status == status, _activity.id > after).order_by(_activity.id)
+    place = (_activity.queue, _activity.status, _activity.id)
+    later = tuple_(*place) > tuple_(queue, status, after)
+    return found.where(_activity.status <= status, later).order_by(*place)
 
 
 def _number(name: str) -> ColumnElement[int]:
@@ -162,9 +173,17 @@ def delete_activities() -> Delete:
     return delete(activities).where(_activity.id.in_(_ids))
 
 
+_expired = and_(keys.c.expires_at.is_not(None), keys.c.expires_at <= bindparam("now"))
+
+
+@cache
+def any_expired() -> Executable:
+    """A key that expired by ``now``, if there is one."""
+    return select(keys.c.hash).where(_expired).order_by(keys.c.expires_at).limit(1)
+
+
 @cache
 def expired_keys() -> Executable:
     """Up to ``limit`` keys that expired by ``now``, kept still, without those that others hold."""
-    expired = and_(keys.c.expires_at.is_not(None), keys.c.expires_at <= bindparam("now"))
-    found = select(keys.c.hash).where(expired).order_by(keys.c.expires_at)
+    found = select(keys.c.hash).where(_expired).order_by(keys.c.expires_at)
     return found.limit(_number("limit")).with_for_update(skip_locked=True)

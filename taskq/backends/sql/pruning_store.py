@@ -64,5 +64,7 @@ class PruningStore(ABC):
         return replace(pruned, next=after) if pruned.busy else pruned
 
     async def sweep_keys(self, limit: int) -> int:
-        """See ``Pruner.sweep_keys``."""
+        """See ``Pruner.sweep_keys``. Where there are none, nothing is written."""
+        if not await self._read(pruning.any_expired_key):
+            return 0
         return await self._write(lambda connection, now: pruning.sweep_keys(connection, now, limit))

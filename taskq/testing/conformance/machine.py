@@ -109,8 +109,14 @@ def calls(draw: st.DrawFn) -> Activity[object]:
     if key is None:
         return call(type, **changes)
     on_duplicate = draw(st.sampled_from(list(OnDuplicate)))
-    check = draw(st.booleans())
-    return keyed(key, on_duplicate, type=type, check_arguments=check, **changes)
+    return keyed(
+        key,
+        on_duplicate,
+        type=type,
+        check_arguments=draw(st.booleans()),
+        unique_for=draw(st.sampled_from([None, None, 5.0])),
+        **changes,
+    )
 
 
 class StoreMachine(RuleBasedStateMachine):
