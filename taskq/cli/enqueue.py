@@ -51,7 +51,6 @@ def _tags(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     help="What a key that is taken gives.  [default: return_existing]",
 )
 @click.option("--unique-for", type=float, metavar="SECONDS", help="How long the key counts.")
-@click.option("--unique-for", type=float, metavar="SECONDS", help="How long the key counts.")
 @click.option("--max-retries", type=int, help="Retries after the first run.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="Running time of one attempt.")
 @click.option(
