@@ -145,3 +145,28 @@ def test_a_tree_that_is_sent_round_again_between_is_no_longer_pruned(
 
     assert pruned(bridge, backend) == 0
     assert bridge.call_sync(backend.get, [made.id])[made.id].status is Status.PENDING
+
+
+@pytest.mark.parametrize("by", ["delete", "prune"])
+def test_nothing_is_left_of_what_was_deleted(
+    backend: PostgresBackend, bridge: ResidentBridge, sql: Sql, by: str
+) -> None:
+    """D23: keys, and events: of a link, which needs no run, and of a retry."""
+    parent, made = call(), keyed()
+    ended(bridge, backend, parent, made)
+    bridge.call_sync(backend.submit, [keyed(parent_id=parent.id, root_id=parent.id)])
+
+    async def go() -> None:
+        await backend.retry([made.id], actor="ada")
+        await backend.cancel([made.id])
+        if by == "prune":
+            assert (await backend.prune(RULES)).trees == 2
+        else:
+            await backend.delete([made.id, parent.id], command=ADA)
+
+    [[before]] = sql("SELECT count(*) FROM taskq_events")
+    bridge.call_sync(go)
+
+    assert before == 1
+    for table in ("taskq_activities", "taskq_events", "taskq_keys"):
+        assert sql(f"SELECT * FROM {table}") == [], table
