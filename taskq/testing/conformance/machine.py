@@ -22,7 +22,16 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
-from taskq.backends import Cancellation, ClaimRequest, ProgressReport, Promotion, Renewal, Store
+from taskq.audit import Command
+from taskq.backends import (
+    Cancellation,
+    ClaimRequest,
+    Deletion,
+    ProgressReport,
+    Promotion,
+    Renewal,
+    Store,
+)
 from taskq.backends.memory import MemoryBackend
 from taskq.bridge import Bridge
 from taskq.errors import IdempotencyConflict
@@ -185,7 +194,9 @@ class StoreMachine(RuleBasedStateMachine):
     )
     def make_child(self, parent: UUID, type: str, key: str | None) -> MultipleResults[UUID]:
         """Submit a child of an activity in whatever state; with a key it may be another's."""
-        above = self.known[parent]
+        above = self.known.get(parent)
+        if above is None:  # it was deleted
+            return multiple()
         made = call(type) if key is None else keyed(key, type=type, check_arguments=False)
         child = replace(
             made,
@@ -218,7 +229,8 @@ class StoreMachine(RuleBasedStateMachine):
         async def verb(store: Store) -> Tree:
             return await store.tree(id, limit=limit)
 
-        assert id in {node.info.id for node in self.ask(verb).nodes}
+        found = {node.info.id for node in self.ask(verb).nodes}
+        assert id in found or id not in self.known
 
     @rule(
         target=attempts,
@@ -354,7 +366,21 @@ class StoreMachine(RuleBasedStateMachine):
         async def verb(store: Store) -> dict[UUID, Cancellation]:
             return dict(await store.cancel(ids, tree=tree))
 
-        assert set(self.ask(verb)) == set(ids)
+        assert set(self.ask(verb)) == set(ids) & self.known.keys()
+
+    @rule(ids=st.lists(activities, min_size=1, max_size=3))
+    def delete(self, ids: list[UUID]) -> None:
+        """Delete in whatever state: what is left of a tree is all of it."""
+        command = Command(actor="ada")
+
+        async def verb(store: Store) -> dict[UUID, Deletion]:
+            return dict(await store.delete(ids, command=command))
+
+        met = self.ask(verb)
+        assert set(met) == set(ids) & self.known.keys()
+        gone = {id for id, each in met.items() if each.deleted}
+        assert all((each.alive == 0) is (each.deleted > 0) for each in met.values())
+        assert all(self.known[id].status.terminal for id in gone)
 
     @rule(ids=st.lists(activities, min_size=1, max_size=3))
     def retry(self, ids: list[UUID]) -> None:
