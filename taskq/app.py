@@ -91,7 +91,7 @@ class TaskQ:
     ``listeners`` see events, ``middleware`` wraps attempts, ``lifespan(taskq)`` is an async context
     manager entered around each worker. ``clock`` replaces the machine's, for tests. Nothing is
     opened before the first use. ``taskq.operator`` retries, moves, cancels and deletes what is
-    stored; ``taskq.retention`` deletes what has ended.
+    stored; ``taskq.retention`` deletes what has ended long enough ago.
 
     Raises ConfigurationError for a setting out of bounds, a file of settings that cannot be read,
     or a URL that nobody serves.

@@ -189,9 +189,6 @@ class FaultyBackend:
         deed = partial(self.inner.set_priority, command=command)
         return await self._do("set_priority", deed, ids, priority)
 
-    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
-        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
-
     async def dead_letters(
         self, filter: Filter, *, limit: int = 100, cap: int = 10_000
     ) -> list[Cause]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
 
 import click
 
@@ -17,6 +15,7 @@ from taskq.cli.filters import FilterCommand
 from taskq.cli.selection import Deed, act, asked_terms, reason_option, yes_option
 from taskq.cli.target import opened, target_options
 from taskq.cli.values import priority as to_priority
+from taskq.durations import seconds_in
 from taskq.filtering.terms import StatusIn
 from taskq.lifecycle import (
     REORDERABLE_BY_OPERATOR,
@@ -24,9 +23,6 @@ from taskq.lifecycle import (
     STARTABLE_BY_OPERATOR,
 )
 from taskq.model import Priority, Status
-
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_AFTER: Final = re.compile(r"\+(?:[0-9]+[smhd])+")
 
 
 @click.command("run-now", cls=FilterCommand)
@@ -101,11 +97,11 @@ def _judge(states: Collection[Status], done: str) -> Callable[[Status], tuple[bo
 
 
 def _instant(text: str, now: datetime) -> datetime:
-    if _AFTER.fullmatch(text):
-        parts = re.findall(r"([0-9]+)([smhd])", text)
-        return now + timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))
+    after = seconds_in(text[1:]) if text.startswith("+") else None
     try:
+        if after is not None:
+            return now + timedelta(seconds=after)
         return datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         example = "2026-12-31T18:00:00+01:00 or +1h30m"
         raise Refused(f"{text!r} is no time such as {example}") from None

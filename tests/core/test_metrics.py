@@ -77,6 +77,7 @@ def every_event() -> Iterator[events.Event]:
     yield events.Saturated(worker=ID)
     yield events.PausesChanged(worker=ID, paused=(), resumed=())
     yield events.Promoted(worker=ID, count=2)
+    yield events.Pruned(worker=ID, trees=0, count=0)
     yield events.Swept(worker=ID, count=0)
     yield events.OutcomesDelayed(worker=ID, count=4)
     yield events.OutcomesCaughtUp(worker=ID, count=4)

@@ -24,7 +24,15 @@ from hypothesis.stateful import (
 from msgspec.structs import replace
 
 from taskq.audit import Command
-from taskq.backends import Cancellation, ClaimRequest, ProgressReport, Promotion, Renewal, Store
+from taskq.backends import (
+    Cancellation,
+    ClaimRequest,
+    Deletion,
+    ProgressReport,
+    Promotion,
+    Renewal,
+    Store,
+)
 from taskq.backends.memory import MemoryBackend
 from taskq.bridge import Bridge
 from taskq.errors import IdempotencyConflict
@@ -51,7 +59,6 @@ from taskq.lifecycle import (
 from taskq.model import (
     Activity,
     Attempt,
-    Ended,
     Hook,
     Lease,
     OnDuplicate,
@@ -61,8 +68,9 @@ from taskq.model import (
     Status,
 )
 from taskq.progress import Progress
-from taskq.snapshot import ActivityInfo, ActivityPage, Cause, Filter, Page, TimelineEntry, Tree
+from taskq.snapshot import ActivityInfo, ActivityPage, Filter, Page, Tree
 from taskq.testing.clock import ManualClock
+from taskq.testing.conformance import questions
 from taskq.testing.conformance.harness import bridge_for
 from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, worker
 
@@ -187,7 +195,9 @@ class StoreMachine(RuleBasedStateMachine):
     )
     def make_child(self, parent: UUID, type: str, key: str | None) -> MultipleResults[UUID]:
         """Submit a child of an activity in whatever state; with a key it may be another's."""
-        above = self.known[parent]
+        above = self.known.get(parent)
+        if above is None:  # it was deleted
+            return multiple()
         made = call(type) if key is None else keyed(key, type=type, check_arguments=False)
         child = replace(
             made,
@@ -220,7 +230,8 @@ class StoreMachine(RuleBasedStateMachine):
         async def verb(store: Store) -> Tree:
             return await store.tree(id, limit=limit)
 
-        assert id in {node.info.id for node in self.ask(verb).nodes}
+        found = {node.info.id for node in self.ask(verb).nodes}
+        assert id in found or id not in self.known
 
     @rule(
         target=attempts,
@@ -356,7 +367,21 @@ class StoreMachine(RuleBasedStateMachine):
         async def verb(store: Store) -> dict[UUID, Cancellation]:
             return dict(await store.cancel(ids, tree=tree))
 
-        assert set(self.ask(verb)) == set(ids)
+        assert set(self.ask(verb)) == set(ids) & self.known.keys()
+
+    @rule(ids=st.lists(activities, min_size=1, max_size=3))
+    def delete(self, ids: list[UUID]) -> None:
+        """Delete in whatever state: what is left of a tree is all of it."""
+        command = Command(actor="ada")
+
+        async def verb(store: Store) -> dict[UUID, Deletion]:
+            return dict(await store.delete(ids, command=command))
+
+        met = self.ask(verb)
+        assert set(met) == set(ids) & self.known.keys()
+        gone = {id for id, each in met.items() if each.deleted}
+        assert all((each.alive == 0) is (each.deleted > 0) for each in met.values())
+        assert all(self.known[id].status.terminal for id in gone)
 
     @rule(
         ids=st.lists(activities, min_size=1, max_size=3),
@@ -391,7 +416,7 @@ class StoreMachine(RuleBasedStateMachine):
                 return dict(await store.run_now(ids, command=command))
             return dict(await store.reschedule(ids, when, command=command))
 
-        assert set(self.ask(verb)) == set(ids)
+        assert set(self.ask(verb)) == set(ids) & self.known.keys()
 
     @rule(seconds=st.sampled_from([0.5, 4.0, 11.0, 50.0]))
     def advance(self, seconds: float) -> None:
@@ -408,8 +433,8 @@ class StoreMachine(RuleBasedStateMachine):
         infos = {info.id: info for info in self.ask(everything).items}
         for id, info in infos.items():
             self._check_step(self.known.get(id), info)
-            self.ask(partial(_timeline, id=id))
-        self.ask(_dead_letters)
+            self.ask(partial(questions.timeline, id=id))
+        self.ask(questions.dead_letters)
         self.known = infos
         self.released.clear()
         self._check_totals(infos)
@@ -434,13 +459,13 @@ class StoreMachine(RuleBasedStateMachine):
         """Counts, holders and outcomes fit the rows."""
         processing = {id: info for id, info in infos.items() if info.status is Status.PROCESSING}
         for holder in WORKERS:
-            held = self.ask(partial(_held, holder=holder))
+            held = self.ask(partial(questions.held, holder=holder))
             mine = [info for info in processing.values() if info.worker == holder]
             assert held == sorted((info.id, info.claim) for info in mine)
-        counts = self.ask(_counts)
+        counts = self.ask(questions.counts)
         for status in Status:
             assert counts[status] == sum(info.status is status for info in infos.values())
-        outcomes = self.ask(partial(_outcomes, ids=list(infos)))
+        outcomes = self.ask(partial(questions.outcomes, ids=list(infos)))
         ended = {id for id, info in infos.items() if info.status.terminal}
         assert set(outcomes) == ended
 
@@ -462,23 +487,3 @@ class StoreMachine(RuleBasedStateMachine):
                 assert lease not in self.applied
                 self.applied.add(lease)
         return settlements
-
-
-async def _timeline(store: Store, *, id: UUID) -> list[TimelineEntry]:
-    return await store.timeline(id)
-
-
-async def _dead_letters(store: Store) -> list[Cause]:
-    return await store.dead_letters(Filter())
-
-
-async def _held(store: Store, *, holder: UUID) -> list[tuple[UUID, int]]:
-    return sorted((lease.id, lease.claim) for lease in await store.held(holder))
-
-
-async def _counts(store: Store) -> dict[Status, int]:
-    return dict((await store.stats()).by_status)
-
-
-async def _outcomes(store: Store, *, ids: list[UUID]) -> dict[UUID, Ended | None]:
-    return dict(await store.outcomes(ids))
