@@ -17,7 +17,7 @@ BATCH: Final = 100
 SWEPT: Final = 1000
 """Expired keys deleted in one."""
 BREATH: Final = 0.005
-SHARE: Final = 3.0
+SHARE: Final = 5.0
 """After a batch it rests for so many times as long as that took: what runs comes first."""
 REST: Final = 10.0
 """Likewise after a pass, if that is longer than ``prune_interval``."""

@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from sqlalchemy import Connection, event
 
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import bounding, causes, queries, reader, statements, writer
+from taskq.backends.sql import (
+    bounding,
+    causes,
+    pruning_statements,
+    queries,
+    reader,
+    statements,
+    writer,
+)
 from taskq.backends.sql.connect import make_engine, transaction
 from taskq.backends.sql.schema import set_up
 from taskq.filtering.reading import narrowed, parsed
@@ -422,3 +431,19 @@ def _names(filter: Filter) -> list[str]:
     return [
         name for name in filter.__struct_fields__ if getattr(filter, name) != getattr(default, name)
     ]
+
+
+def test_a_prune_walks_one_state_of_one_queue(connection: Connection) -> None:
+    """Parents are asked for by their ids; what it has looked at it may sort."""
+    values = {"queue": "q0", "status": "completed", "after": UUID(int=0), "cutoff": NOW}
+    due = pruning_statements.due_tops(postgres=False)
+    end = pruning_statements.end_of_look(postgres=False)
+
+    found = plans(connection, lambda: connection.execute(due, {**values, "limit": 100}))
+    found += plans(connection, lambda: connection.execute(end, values))
+
+    read = {line for plan in found for line in searches(plan)}
+    assert read - {"SCAN looked", "USE TEMP B-TREE FOR ORDER BY"} == {
+        "SEARCH taskq_activities USING INDEX listed (queue=? AND status=? AND id>?)",
+        "SEARCH mother USING INDEX sqlite_autoindex_1 (id=?)",
+    }
