@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from taskq.audit import AuditEntry, Command
+from taskq.audit import Command
 from taskq.backends import (
     Cancellation,
     Capabilities,

@@ -35,6 +35,7 @@ from taskq.backends.sql import (
     postgres_claiming,
     postgres_statements,
     postgres_writer,
+    queueing,
     rows,
     statements,
 )
@@ -55,6 +56,7 @@ from taskq.backends.sql.postgres_schema import look
 from taskq.errors import BackendError, BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import TERMINAL, Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.pausing import Pause
 
 T = TypeVar("T")
 
@@ -262,6 +264,13 @@ class PostgresBackend(CommonStore):
         """See ``Backend.watch``. It returns when the database has been told to send hints, or after
         some seconds without."""
         return await self._hints.watch(topics, listener)
+
+    # -- Queues --
+
+    async def pauses(self) -> list[Pause]:
+        """See ``Queues.pauses``. Workers ask often: it takes one round trip."""
+        with self._mapped():
+            return queueing.read(await self._engine.fetch(queueing.pauses(), {}))
 
     # -- Transactional --
 

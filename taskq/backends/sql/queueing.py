@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, TypeVar
@@ -53,16 +53,15 @@ class SqlQueues(Doors):
 
 def found(connection: Connection) -> list[Pause]:
     """See ``Queues.pauses``."""
+    return read(connection.execute(pauses()))
+
+
+def read(rows: Iterable[Iterable[Any]]) -> list[Pause]:
+    """What the rows of ``pauses`` say."""
     return [
-        Pause(
-            kind=Kind(row.kind),
-            name=row.name,
-            since=row.paused_at,
-            by=row.paused_by or "",
-            reason=row.reason or "",
-        )
-        for row in connection.execute(pauses())
-        if row.kind in _KINDS
+        Pause(kind=Kind(kind), name=name, since=since, by=by or "", reason=reason or "")
+        for kind, name, since, by, reason, _ in rows
+        if kind in _KINDS
     ]
 
 
