@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
+from taskq.backends.scheduling import Due, Fired, ScheduleReader, Schedules
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
 from taskq.errors import BackendError
@@ -37,7 +38,9 @@ __all__ = (
     "Cancellation",
     "Capabilities",
     "ClaimRequest",
+    "Due",
     "Enlisted",
+    "Fired",
     "Heartbeat",
     "Hint",
     "Inspector",
@@ -45,6 +48,8 @@ __all__ = (
     "ProgressReport",
     "Promotion",
     "Renewal",
+    "ScheduleReader",
+    "Schedules",
     "Store",
     "Topic",
     "Transactional",
@@ -332,7 +337,7 @@ class Backend(Protocol):
         ...
 
 
-class Store(Backend, Inspector, Operator, Protocol):
+class Store(Backend, Inspector, Operator, Schedules, Protocol):
     """A whole backend, as ``from_url`` gives it."""
 
 

@@ -25,6 +25,9 @@ CORE = {
     "tree",
     "progress",
     "filtering",
+    "occurrences",
+    "schedule",
+    "defining",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

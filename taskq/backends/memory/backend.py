@@ -26,8 +26,8 @@ from taskq.backends.changes import Changes
 from taskq.backends.fence import holds, lease_ended
 from taskq.backends.instants import later
 from taskq.backends.memory.cancelling import cancel, cancel_below
-from taskq.backends.memory.reader import MemoryReader
 from taskq.backends.memory.row import Row
+from taskq.backends.memory.scheduling import MemorySchedules
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
 from taskq.backends.memory.watches import MemoryWatch
@@ -44,7 +44,7 @@ from taskq.lifecycle import (
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 
 
-class MemoryBackend(MemoryReader):
+class MemoryBackend(MemorySchedules):
     """``taskq.backends.Store`` in memory: it ends with the process. ``clock`` is its only time.
 
     Methods never suspend, so they may be called from any thread and any event loop. What is stored

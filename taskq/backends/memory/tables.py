@@ -16,6 +16,7 @@ from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.hooks import hook_types
 from taskq.lifecycle import TRANSITIONS
 from taskq.model import Status
+from taskq.schedule import ScheduleInfo
 from taskq.snapshot import Bucket, WorkerInfo
 
 
@@ -50,6 +51,7 @@ class Tables:
         self.children: dict[UUID, list[UUID]] = {}
         self.processing: dict[UUID, Row] = {}
         self.audit: list[AuditEntry] = []
+        self.schedules: dict[str, ScheduleInfo] = {}
 
     def insert(self, row: Row) -> None:
         """Store a new row."""

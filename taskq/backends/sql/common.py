@@ -16,6 +16,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import auditing, cancelling, reader, writer
 from taskq.backends.sql.chunks import CHUNK
+from taskq.backends.sql.scheduling import SqlSchedules
 from taskq.model import Lease, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -33,7 +34,7 @@ from taskq.snapshot import (
 T = TypeVar("T")
 
 
-class CommonStore(ABC):
+class CommonStore(SqlSchedules, ABC):
     """``Inspector``, ``Operator`` and some of ``Backend``, over the two doors that each has."""
 
     @abstractmethod

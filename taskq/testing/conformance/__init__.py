@@ -38,6 +38,7 @@ from taskq.testing.conformance.reading import (
     WorkerTests,
 )
 from taskq.testing.conformance.reap import ReapTests
+from taskq.testing.conformance.schedules import ScheduleTests
 from taskq.testing.conformance.settle import SettleTests
 from taskq.testing.conformance.sharing import OpeningTests, SharingTests
 from taskq.testing.conformance.steps import OrphanTests, StepTests
@@ -76,6 +77,7 @@ class BackendConformance(
     WorkerTests,
     SeriesTests,
     OperatorRetryTests,
+    ScheduleTests,
     TextTests,
     SharingTests,
     TransactionTests,
