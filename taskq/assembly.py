@@ -33,7 +33,8 @@ class WorkerArguments(TypedDict, total=False):
     ``types``: only these task names; ``"*"`` claims every type and puts unknown ones back.
     ``burst``: drain, then return. ``claim_ahead``: a fixed number of activities claimed beyond free
     slots, instead of what recent run times allow. ``reserve_slots_for_leaves``: slots that only
-    ``leaf_types`` get while any of these wait (seed:E13). The rest are settings.
+    ``leaf_types`` get while any of these wait (seed:E13). ``schedules`` False: leave what is
+    periodic to other workers. The rest are settings.
     """
 
     queues: Sequence[str]
@@ -53,6 +54,7 @@ class WorkerArguments(TypedDict, total=False):
     max_suspended: int
     reserve_slots_for_leaves: int
     leaf_types: Sequence[str]
+    schedules: bool
 
 
 def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
@@ -99,10 +101,12 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
             leaf_types=_names("leaf_types", given.get("leaf_types")),
             shutdown_grace=settings.shutdown_grace,
             burst=_option(given, "burst", bool, False),
+            schedules=_option(given, "schedules", bool, True),
         ),
         clock=app.clock,
         emit=app.publisher.publish,
         middleware=app.middleware,
+        schedules=app.schedules.declared(),
         owner=app,
         new_id=new_id,
         random=random.random,

@@ -12,10 +12,13 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from taskq.audit import AuditEntry, Command
 from taskq.backends import (
     Cancellation,
     Capabilities,
     ClaimRequest,
+    Due,
+    Fired,
     Heartbeat,
     Hint,
     ProgressReport,
@@ -28,6 +31,7 @@ from taskq.backends import (
 from taskq.errors import BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
+from taskq.schedule import Schedule, ScheduleInfo
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -172,6 +176,38 @@ class FaultyBackend:
         deed = partial(self.inner.retry, actor=actor, reason=reason)
         return await self._do("retry", deed, ids)
 
+    async def schedules(self, names: Collection[str] | None = None) -> Sequence[ScheduleInfo]:
+        return await self._do("schedules", self.inner.schedules, names)
+
+    async def declare_schedules(self, schedules: Sequence[Schedule]) -> None:
+        await self._do("declare_schedules", self.inner.declare_schedules, schedules)
+
+    async def put_schedule(
+        self, schedule: Schedule, *, revision: int | None, command: Command
+    ) -> ScheduleInfo | None:
+        deed = partial(self.inner.put_schedule, revision=revision, command=command)
+        return await self._do("put_schedule", deed, schedule)
+
+    async def pause_schedule(
+        self, name: str, *, paused: bool, command: Command
+    ) -> ScheduleInfo | None:
+        deed = partial(self.inner.pause_schedule, paused=paused, command=command)
+        return await self._do("pause_schedule", deed, name)
+
+    async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
+        deed = partial(self.inner.trigger_schedule, id=id, command=command)
+        return await self._do("trigger_schedule", deed, name)
+
+    async def delete_schedule(self, name: str, *, command: Command) -> bool:
+        deed = partial(self.inner.delete_schedule, command=command)
+        return await self._do("delete_schedule", deed, name)
+
+    async def due_schedules(self) -> Due:
+        return await self._do("due_schedules", self.inner.due_schedules)
+
+    async def fire_schedule(self, name: str) -> Fired | None:
+        return await self._do("fire_schedule", self.inner.fire_schedule, name)
+
     async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
         return await self._do("stats", partial(self.inner.stats, cap=cap), queues)
 
@@ -192,6 +228,9 @@ class FaultyBackend:
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
         return await self._do("series", self.inner.series, since, until)
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         return await self._do("list", self.inner.list, filter, page)

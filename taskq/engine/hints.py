@@ -12,6 +12,7 @@ from taskq.engine.canceller import Canceller
 from taskq.engine.dispatcher import Dispatcher
 from taskq.engine.ground import Ground
 from taskq.engine.promoter import Promoter
+from taskq.engine.scheduler import Scheduler
 
 SHORTEST = 1.0
 """Seconds for which a watch is kept at the least."""
@@ -31,6 +32,7 @@ class Hints:
         post: Post,
         dispatcher: Dispatcher,
         promoter: Promoter,
+        scheduler: Scheduler,
         canceller: Canceller,
     ) -> None:
         self._access = ground.access
@@ -40,6 +42,7 @@ class Hints:
         self._post = post
         self._dispatcher = dispatcher
         self._promoter = promoter
+        self._scheduler = scheduler
         self._canceller = canceller
 
     async def run(self) -> None:
@@ -64,6 +67,7 @@ class Hints:
             case Hint(topic=Topic.READY):
                 self._dispatcher.ring()
                 self._promoter.ring()
+                self._scheduler.ring()
             case Hint(topic=Topic.CANCEL, ids=None):
                 self._canceller.ring()
             case Hint(topic=Topic.CANCEL, ids=frozenset() as ids):

@@ -30,6 +30,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     - ``reserve_slots_for_leaves``: slots that only ``leaf_types`` get while any of these wait; lent
       to others while none does (seed:E13, S9, D17).
     - ``shutdown_grace``: what running handlers get at a stop. ``burst``: stop when drained.
+    - ``schedules``: fire what is periodic; with ``burst`` nothing is fired in any case.
 
     Raises ConfigurationError naming the option that is wrong (seed:W23).
     """
@@ -57,6 +58,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     leaf_types: tuple[str, ...] = ()
     shutdown_grace: float = 30.0
     burst: bool = False
+    schedules: bool = True
 
     def __post_init__(self) -> None:
         _at_least_one("concurrency", self.concurrency)

@@ -28,10 +28,12 @@ from taskq.engine.reaper import Reaper
 from taskq.engine.reporter import Reporter
 from taskq.engine.returns import Returns
 from taskq.engine.rollup import Rollup
+from taskq.engine.scheduler import Scheduler
 from taskq.engine.seat import Seating
 from taskq.engine.shutdown import Shutdown
 from taskq.engine.slots import Slots
 from taskq.middleware import Middleware
+from taskq.schedule import Schedule
 from taskq.snapshot import WorkerInfo
 
 
@@ -39,7 +41,7 @@ class Parts:
     """Who does what::
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
-                        promoter, reaper          runner, seats      keeper, fence, canceller,
+               promoter, reaper, scheduler        runner, seats      keeper, fence, canceller,
                                                   └─progress─▶ reporter      deadlines
 
     Made on the engine's event loop.
@@ -52,6 +54,7 @@ class Parts:
         handlers: Mapping[str, Handler],
         types: tuple[str, ...] | None,
         middleware: Sequence[Middleware],
+        schedules: Sequence[Schedule],
         owner: object,
         post: Post,
         describe: Callable[[], WorkerInfo],
@@ -96,6 +99,7 @@ class Parts:
             ground, types=types, slots=self.slots, pace=pace, returns=returns, ledger=self.ledger
         )
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
+        self.scheduler = Scheduler(ground, declared=schedules, on_fired=self.dispatcher.ring)
         self.reaper = Reaper(
             ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
         )
@@ -110,6 +114,7 @@ class Parts:
             post=post,
             dispatcher=self.dispatcher,
             promoter=self.promoter,
+            scheduler=self.scheduler,
             canceller=self.canceller,
         )
 

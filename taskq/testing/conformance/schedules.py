@@ -35,7 +35,8 @@ WHO = Command(actor="ada", reason="asked")
 def schedule(name: str = "report", **fields: Any) -> Schedule:
     """A schedule that fires each hour."""
     template = fields.pop("template", None) or Template(type="sum", queue="default", payload="{}")
-    return Schedule(name=name, template=template, **({"timing": HOURLY} | fields))
+    timing = fields.pop("timing", HOURLY)
+    return Schedule(name=name, template=template, timing=timing, **fields)
 
 
 async def create(harness: Harness, of: Schedule | None = None, **fields: Any) -> ScheduleInfo:
