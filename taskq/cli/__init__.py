@@ -19,6 +19,7 @@ from taskq.cli.inspect import list_command, show_command, status_command, worker
 from taskq.cli.migrate import migrate_command
 from taskq.cli.operate import cancel_command, enqueue_command, retry_command
 from taskq.cli.output import emit, flush
+from taskq.cli.schedules import schedules_command
 from taskq.cli.tail import tail_command
 from taskq.cli.worker import worker_command
 from taskq.version import VERSION
@@ -48,6 +49,7 @@ for _command in (
     workers_command,
     retry_command,
     cancel_command,
+    schedules_command,
     migrate_command,
     demo_command,
     doctor_command,

@@ -244,7 +244,7 @@ def _all(
 
 
 def _retry_with(found: TaskQ, reason: str) -> Callable[[Sequence[UUID]], Mapping[UUID, Status]]:
-    retry = partial(found.client.store.retry, actor=_actor(), reason=reason)
+    retry = partial(found.client.store.retry, actor=actor(), reason=reason)
     return lambda ids: found.client.call_sync(retry, ids)
 
 
@@ -255,7 +255,7 @@ def _cancel_with(
     return lambda ids: found.client.call_sync(cancel, ids)
 
 
-def _actor() -> str:
+def actor() -> str:
     """Who did it, for the record."""
     try:
         return f"cli:{getpass.getuser()}"
@@ -316,7 +316,7 @@ def _answer(
 
 
 def _enqueued(found: TaskQ, name: str, payload: str, options: Mapping[str, Any]) -> UUID:
-    task = _task(found, name)
+    task = task_named(found, name)
     try:
         activity = task.options(**cast("CallArguments", options)).build_json(payload)
     except TypeError as error:
@@ -326,7 +326,8 @@ def _enqueued(found: TaskQ, name: str, payload: str, options: Mapping[str, Any])
     return found.enqueue([activity])[0].id
 
 
-def _task(found: TaskQ, name: str) -> Task[..., Any]:
+def task_named(found: TaskQ, name: str) -> Task[..., Any]:
+    """A task of the app. Refused for a name that it has not."""
     task = found.tasks.get(name)
     if task is not None:
         return task

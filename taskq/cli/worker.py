@@ -46,6 +46,7 @@ class Flags(TypedDict):
     burst: bool
     shutdown_grace: float | None
     name: str | None
+    schedules: bool
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -92,6 +93,11 @@ class Ending(Struct, frozen=True, kw_only=True):
     "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
     show_default=True, help="The event loop.",
 )  # fmt: skip
+@click.option(
+    "--schedules/--no-schedules",
+    default=True,
+    help="Whether to fire what is periodic.  [default: it does; never with --burst]",
+)
 @click.option("-b", "--burst", is_flag=True, help="End when nothing is left to do.")
 @click.option("-r", "--reload", is_flag=True, help="Start again when a Python file here changes.")
 @click.option(
@@ -152,7 +158,7 @@ def worker_command(
 
 def worker_arguments(flags: Flags) -> WorkerArguments:
     """The flags that were given, as keywords of ``taskq.worker``. Refused for an empty name."""
-    arguments = WorkerArguments(burst=flags["burst"])
+    arguments = WorkerArguments(burst=flags["burst"], schedules=flags["schedules"])
     if flags["queues"]:
         arguments["queues"] = names("--queues", flags["queues"])
     if flags["types"]:
