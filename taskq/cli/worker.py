@@ -46,7 +46,7 @@ class Flags(TypedDict):
     burst: bool
     shutdown_grace: float | None
     name: str | None
-    schedules: bool
+    schedules: bool | None
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 )  # fmt: skip
 @click.option(
     "--schedules/--no-schedules",
-    default=True,
+    default=None,
     help="Whether to fire what is periodic.  [default: it does; never with --burst]",
 )
 @click.option("-b", "--burst", is_flag=True, help="End when nothing is left to do.")
@@ -158,7 +158,7 @@ def worker_command(
 
 def worker_arguments(flags: Flags) -> WorkerArguments:
     """The flags that were given, as keywords of ``taskq.worker``. Refused for an empty name."""
-    arguments = WorkerArguments(burst=flags["burst"], schedules=flags["schedules"])
+    arguments = WorkerArguments(burst=flags["burst"])
     if flags["queues"]:
         arguments["queues"] = names("--queues", flags["queues"])
     if flags["types"]:
@@ -176,6 +176,7 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
         "reserve_slots_for_leaves": flags["reserve_slots_for_leaves"],
         "shutdown_grace": flags["shutdown_grace"],
         "name": flags["name"],
+        "schedules": flags["schedules"],
     }
     more = {name: value for name, value in given.items() if value is not None}
     return {**arguments, **cast("WorkerArguments", more)}

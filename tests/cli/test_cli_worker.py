@@ -38,6 +38,7 @@ def flags(**given: Any) -> Flags:
             "reserve_slots_for_leaves": None,
             "leaf_types": (),
             "burst": False,
+            "schedules": None,
             "shutdown_grace": None,
             "name": None,
             **given,
@@ -85,6 +86,10 @@ def test_flags_of_waiting_are_passed_on() -> None:
         "reserve_slots_for_leaves": 2,
         "leaf_types": ["a", "b"],
     }
+
+
+def test_a_worker_may_be_told_to_leave_schedules_to_others() -> None:
+    assert worker_arguments(flags(schedules=False)) == {"burst": False, "schedules": False}
 
 
 def test_uvloop_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,7 @@ async def test_apps_that_share_a_database_fire_each_second_once(url: str) -> Non
 async def test_everything_stopped_across_ticks_follows_catch_up(
     clock: ManualClock, catch_up: Any, expected: list[int]
 ) -> None:
-    """promise:G12; bug:B04"""
+    """promise:G12; bug:B07"""
     store = MemoryBackend(clock)
     before = TaskQ(backend=store, clock=clock)
 
@@ -150,8 +150,23 @@ async def test_a_lost_reply_fires_nothing_twice(clock: ManualClock) -> None:
     assert len(await made(taskq)) == 1
 
 
+@pytest.mark.parametrize("method", ["declare_schedules", "due_schedules", "fire_schedule"])
+async def test_after_an_outage_it_goes_on(clock: ManualClock, method: str) -> None:
+    """bug:B15, B73"""
+    store = MemoryBackend(clock)
+    faulty = FaultyBackend(store)
+    faulty.fail(method, after=False, times=2)
+    taskq = app(faulty, clock=clock)
+    async with fleet(taskq):
+        await until(lambda: _declared(store))
+        clock.advance(3)
+        await until(lambda: _count(store, 3))
+
+    assert faulty.pending(method) == 0
+
+
 async def test_a_schedule_that_cannot_be_fired_hurts_no_other(clock: ManualClock) -> None:
-    """bug:B54"""
+    """A zone that is unknown here: somebody has removed it from the machine."""
     store = MemoryBackend(clock)
     seen: list[Event] = []
 

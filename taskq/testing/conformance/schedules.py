@@ -253,9 +253,10 @@ class ScheduleTests:
         assert await harness.call(harness.backend.fire_schedule, "report") is None
 
     async def test_an_occurrence_is_fired_once(self, harness: Harness) -> None:
-        """promise:G12; seed:Q10"""
+        """promise:G12; seed:Q10; bug:B118: looking at it moves nothing"""
         made = await create(harness)
         await harness.advance(HOUR)
+        assert await info(harness) == made
         assert await due(harness) == ("report",)
 
         fired = await fire(harness)
@@ -304,7 +305,7 @@ class ScheduleTests:
         assert (await harness.call(harness.backend.stats)).by_status[Status.PENDING] == 1
 
     async def test_after_a_stop_the_latest_fires(self, harness: Harness) -> None:
-        """promise:G12; bug:B04"""
+        """promise:G12; bug:B07"""
         made = await create(harness)
         await harness.advance(5 * HOUR)
 
@@ -345,9 +346,10 @@ class ScheduleTests:
         assert (fired.activities, fired.skipped) == ((), 1)
         assert await due(harness) == ()
 
-    async def test_with_none_what_is_on_time_fires(self, harness: Harness) -> None:
+    async def test_with_none_what_is_a_little_late_fires(self, harness: Harness) -> None:
+        """bug:B108"""
         made = await create(harness, catch_up="none")
-        await reach(harness, made)
+        await reach(harness, made, late=5)
 
         assert len((await fire(harness)).activities) == 1
 
