@@ -257,3 +257,17 @@ def test_jitter_spreads_evenly_and_the_same_for_everybody() -> None:
     assert delays == [spread(second) for second in range(1000)]
     assert 0 <= min(delays) < 0.1 and 9.9 < max(delays) < 10
     assert 4.5 < sum(delays) / len(delays) < 5.5
+
+
+async def test_a_schedule_made_at_run_time_is_seen_by_a_worker_that_sleeps() -> None:
+    """Well before its next look, which is after 30 s."""
+    store = MemoryBackend()
+    taskq = TaskQ(backend=store)
+
+    @taskq.activity
+    async def report() -> None: ...
+
+    async with taskq.worker(poll_max=30.0) as worker:
+        await until(lambda: "scheduler" in worker.health().last_progress)
+        await taskq.schedules.acreate("often", report.build(), every=0.1)
+        await until(lambda: len(store._tables.rows) > 0, within=5)
