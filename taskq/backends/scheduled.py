@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from taskq.backends.scheduling import Fired
@@ -45,6 +46,16 @@ def declared(info: ScheduleInfo | None, schedule: Schedule, now: datetime) -> Sc
     if info.digest == digest:
         return None
     return replace(edited(info, schedule, now), digest=digest)
+
+
+def change(before: Schedule | None, after: Schedule) -> dict[str, object]:
+    """What is recorded of a change: each part that is new or other, as it is then."""
+    parts = [name for name in Schedule.__struct_fields__ if name != "name"]
+    return {
+        name: to_builtins(getattr(after, name))
+        for name in parts
+        if before is None or getattr(before, name) != getattr(after, name)
+    }
 
 
 def paused(info: ScheduleInfo, now: datetime, *, paused: bool) -> ScheduleInfo:

@@ -56,7 +56,8 @@ class MemorySchedules(MemoryReader, ABC):
             else:
                 after = scheduled.edited(before, schedule, now)
             verb = "schedule.create" if before is None else "schedule.edit"
-            self._tables.record(now, command, verb, target=schedule.name)
+            detail = scheduled.change(None if before is None else before.schedule, schedule)
+            self._tables.record(now, command, verb, target=schedule.name, detail=detail)
             self._tables.schedules[schedule.name] = after
         self._tell(Changes(ready=True))
         return after

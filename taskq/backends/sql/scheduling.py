@@ -115,9 +115,12 @@ def put(
 ) -> tuple[ScheduleInfo, Changes]:
     """See ``Schedules.put_schedule``. Raises Refused."""
     verb = "schedule.create" if revision is None else "schedule.edit"
-    recorded = auditing.record(connection, now, command, verb, target=schedule.name)
     before = stored.locked(connection, schedule.name)
-    if before is not None and not recorded:
+    detail = scheduled.change(None if before is None else before.schedule, schedule)
+    name = schedule.name
+    if not auditing.record(connection, now, command, verb, target=name, detail=detail):
+        if before is None:
+            raise Refused
         return before, Changes()
     if (None if before is None else before.revision) != revision:
         raise Refused

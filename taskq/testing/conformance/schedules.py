@@ -186,6 +186,9 @@ class ScheduleTests:
         assert (edited.schedule, edited.next_at) == (other, made.next_at)
         verbs = [(each.action, each.target, each.actor) for each in await actions(harness)]
         assert verbs == [("schedule.create", "report", "ada"), ("schedule.edit", "report", "ada")]
+        [first, second] = await actions(harness)
+        assert second.detail == {"jitter": 7}
+        assert first.detail["template"] == {"type": "sum", "queue": "default", "payload": "{}"}
 
     async def test_other_times_give_another_next_time(self, harness: Harness) -> None:
         made = await create(harness)
