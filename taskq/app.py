@@ -28,6 +28,7 @@ from taskq.middleware import Middleware
 from taskq.model import Activity, Bound, Receipt
 from taskq.operations import Operations
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
+from taskq.periodic import Periodic, PeriodicArguments
 from taskq.pruning import Retention
 from taskq.publisher import Publisher
 from taskq.queues import Queues
@@ -42,6 +43,7 @@ from taskq.registry import (
     is_async,
 )
 from taskq.retry import RetryPolicy
+from taskq.schedules import Schedules
 from taskq.settings import Configuration, SettingOverrides, Settings, configuration
 from taskq.snapshot import Stats
 from taskq.task import AsyncTask, Definition, SyncTask, Task
@@ -76,6 +78,20 @@ class ActivityArguments(TaskOptionArguments, total=False):
 class ActivityDecorator(Protocol):
     """What ``@taskq.activity(...)`` decorates with."""
 
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+
+
+class PeriodicDecorator(Protocol):
+    """What ``@taskq.periodic(...)`` decorates with: it leaves a task as it is, and makes a function
+    one."""
+
+    @overload
+    def __call__(self, task: AsyncTask[P, R], /) -> AsyncTask[P, R]: ...
+    @overload
+    def __call__(self, task: SyncTask[P, R], /) -> SyncTask[P, R]: ...
     @overload
     def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
     @overload
@@ -147,6 +163,7 @@ class TaskQ:
         self.retention = Retention(self.client, self.settings.retention)
         self.operator = Operations(self.client, self.registry.task)
         self.queues = Queues(self.client)
+        self.schedules = Schedules(self.client)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 
@@ -175,6 +192,34 @@ class TaskQ:
             return self._registered(function, options)
 
         return decorate if function is None else decorate(function)
+
+    def periodic(
+        self,
+        cron: str | None = None,
+        /,
+        **options: Unpack[PeriodicArguments],
+    ) -> PeriodicDecorator:
+        """Call a task again and again: ``@taskq.periodic("*/5 * * * *", tz="Europe/Lisbon")``.
+
+        ``cron`` is text in the time zone ``tz`` (UTC), ``every`` a timedelta or seconds counted
+        from 1970; one of them. ``name`` is the schedule's (the task's), ``arguments`` the call's.
+        ``catch_up`` says what becomes of occurrences missed while no worker ran: "latest", "none"
+        or "all" of them; ``overlap`` what becomes of one while the last has not ended: "allow",
+        "skip" or "queue"; ``jitter`` spreads their starts over so many seconds or a timedelta. See
+        docs/schedules.md. It goes on a task or a function, several times if their names differ.
+        Raises ConfigurationError naming what is wrong.
+        """
+        periodic = Periodic(cron, options)
+
+        def decorate(target: Callable[..., Any]) -> Any:
+            return periodic.put_on(
+                target,
+                client=self.client,
+                register=lambda function: self._registered(function, {}),
+                schedules=self.schedules,
+            )
+
+        return cast("PeriodicDecorator", decorate)
 
     def queue(self, name: str, **options: Unpack[QueueArguments]) -> None:
         """Set defaults for all activities of one queue, and how many may wait there, see

@@ -33,7 +33,8 @@ class WorkerArguments(TypedDict, total=False):
     ``types``: only these task names; ``"*"`` claims every type and puts unknown ones back.
     ``burst``: drain, then return. ``claim_ahead``: a fixed number of activities claimed beyond free
     slots, instead of what recent run times allow. ``reserve_slots_for_leaves``: slots that only
-    ``leaf_types`` get while any of these wait (seed:E13). The rest are settings.
+    ``leaf_types`` get while any of these wait (seed:E13). ``schedules`` False: leave what is
+    periodic to other workers. The rest are settings.
     """
 
     queues: Sequence[str]
@@ -54,6 +55,7 @@ class WorkerArguments(TypedDict, total=False):
     reserve_slots_for_leaves: int
     leaf_types: Sequence[str]
     priority_aging: float | None
+    schedules: bool
 
 
 def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
@@ -103,10 +105,12 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
             burst=_option(given, "burst", bool, False),
             retention=settings.retention,
             prune_interval=settings.prune_interval,
+            schedules=_option(given, "schedules", bool, True),
         ),
         clock=app.clock,
         emit=app.publisher.publish,
         middleware=app.middleware,
+        schedules=app.schedules.declared(),
         owner=app,
         new_id=new_id,
         random=random.random,

@@ -145,6 +145,10 @@ class Task(Generic[P, R]):
         """What the decorator recorded."""
         return self._definition
 
+    def belongs_to(self, client: Client) -> bool:
+        """Whether this is the client of the app that made the task."""
+        return client is self._client
+
     def options(self, **options: Unpack[CallArguments]) -> Self:
         """The same task with other options for the calls made through what is returned.
 

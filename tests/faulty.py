@@ -18,6 +18,8 @@ from taskq.backends import (
     Capabilities,
     ClaimRequest,
     Deletion,
+    Due,
+    Fired,
     Heartbeat,
     Hint,
     ProgressReport,
@@ -31,6 +33,7 @@ from taskq.backends import (
 from taskq.errors import BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Priority, Receipt, Status
+from taskq.schedule import Schedule, ScheduleInfo
 from taskq.snapshot import (
     ActivityInfo,
     Bucket,
@@ -203,6 +206,38 @@ class FaultyBackend:
 
     async def sweep_keys(self, limit: int) -> int:
         return await self._do("sweep_keys", self.inner.sweep_keys, limit)
+
+    async def schedules(self, names: Collection[str] | None = None) -> Sequence[ScheduleInfo]:
+        return await self._do("schedules", self.inner.schedules, names)
+
+    async def declare_schedules(self, schedules: Sequence[Schedule]) -> None:
+        await self._do("declare_schedules", self.inner.declare_schedules, schedules)
+
+    async def put_schedule(
+        self, schedule: Schedule, *, revision: int | None, command: Command
+    ) -> ScheduleInfo | None:
+        deed = partial(self.inner.put_schedule, revision=revision, command=command)
+        return await self._do("put_schedule", deed, schedule)
+
+    async def pause_schedule(
+        self, name: str, *, paused: bool, command: Command
+    ) -> ScheduleInfo | None:
+        deed = partial(self.inner.pause_schedule, paused=paused, command=command)
+        return await self._do("pause_schedule", deed, name)
+
+    async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
+        deed = partial(self.inner.trigger_schedule, id=id, command=command)
+        return await self._do("trigger_schedule", deed, name)
+
+    async def delete_schedule(self, name: str, *, command: Command) -> bool:
+        deed = partial(self.inner.delete_schedule, command=command)
+        return await self._do("delete_schedule", deed, name)
+
+    async def due_schedules(self) -> Due:
+        return await self._do("due_schedules", self.inner.due_schedules)
+
+    async def fire_schedule(self, name: str) -> Fired | None:
+        return await self._do("fire_schedule", self.inner.fire_schedule, name)
 
     async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
         return await self._do("stats", partial(self.inner.stats, cap=cap), queues)

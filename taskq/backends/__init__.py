@@ -26,6 +26,7 @@ from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
 from taskq.backends.pruning import Deletion, Mark, Pruned, Pruner
 from taskq.backends.queueing import Queues
+from taskq.backends.scheduling import Due, Fired, ScheduleReader, Schedules
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
 from taskq.errors import BackendError
@@ -41,7 +42,9 @@ __all__ = (
     "Capabilities",
     "ClaimRequest",
     "Deletion",
+    "Due",
     "Enlisted",
+    "Fired",
     "Heartbeat",
     "Hint",
     "Inspector",
@@ -53,6 +56,8 @@ __all__ = (
     "Pruner",
     "Queues",
     "Renewal",
+    "ScheduleReader",
+    "Schedules",
     "Store",
     "Topic",
     "Transactional",
@@ -353,7 +358,7 @@ class Backend(Protocol):
         ...
 
 
-class Store(Backend, Inspector, Operator, Pruner, Queues, Protocol):
+class Store(Backend, Inspector, Operator, Pruner, Queues, Schedules, Protocol):
     """A whole backend, as ``from_url`` gives it."""
 
 

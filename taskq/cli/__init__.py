@@ -26,6 +26,7 @@ from taskq.cli.output import emit, flush
 from taskq.cli.prune import prune_command
 from taskq.cli.queues import queues_command
 from taskq.cli.retry import retry_command
+from taskq.cli.schedules import schedules_command
 from taskq.cli.steer import priority_command, reschedule_command, run_now_command
 from taskq.cli.tail import tail_command
 from taskq.cli.worker import worker_command
@@ -64,6 +65,7 @@ for _command in (
     dead_commands,
     audit_command,
     queues_command,
+    schedules_command,
     migrate_command,
     demo_command,
     doctor_command,

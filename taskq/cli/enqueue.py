@@ -123,7 +123,7 @@ def arguments(words: Sequence[str], *, named: bool) -> tuple[str | None, str, st
 
 
 def _enqueued(found: TaskQ, name: str, payload: str, options: Mapping[str, Any]) -> UUID:
-    task = _task(found, name)
+    task = task_named(found, name)
     try:
         activity = task.options(**cast("CallArguments", options)).build_json(payload)
     except TypeError as error:
@@ -133,7 +133,8 @@ def _enqueued(found: TaskQ, name: str, payload: str, options: Mapping[str, Any])
     return found.enqueue([activity])[0].id
 
 
-def _task(found: TaskQ, name: str) -> Task[..., Any]:
+def task_named(found: TaskQ, name: str) -> Task[..., Any]:
+    """A task of the app. Refused for a name that it has not."""
     task = found.tasks.get(name)
     if task is not None:
         return task

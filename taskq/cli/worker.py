@@ -47,6 +47,7 @@ class Flags(TypedDict):
     burst: bool
     shutdown_grace: float | None
     name: str | None
+    schedules: bool | None
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -97,6 +98,11 @@ class Ending(Struct, frozen=True, kw_only=True):
     "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
     show_default=True, help="The event loop.",
 )  # fmt: skip
+@click.option(
+    "--schedules/--no-schedules",
+    default=None,
+    help="Whether to fire what is periodic.  [default: it does; never with --burst]",
+)
 @click.option("-b", "--burst", is_flag=True, help="End when nothing is left to do.")
 @click.option("-r", "--reload", is_flag=True, help="Start again when a Python file here changes.")
 @click.option(
@@ -176,6 +182,7 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
         "priority_aging": flags["priority_aging"],
         "shutdown_grace": flags["shutdown_grace"],
         "name": flags["name"],
+        "schedules": flags["schedules"],
     }
     more = {name: value for name, value in given.items() if value is not None}
     return {**arguments, **cast("WorkerArguments", more)}

@@ -33,6 +33,7 @@ from taskq.engine.supervisor import IDLE, Loop, Supervisor
 from taskq.errors import InvalidState
 from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping
 from taskq.middleware import Middleware
+from taskq.schedule import Schedule
 from taskq.snapshot import WorkerInfo
 
 __all__ = ("Engine", "EngineOptions", "ErrorLog", "Handler", "Health", "State")
@@ -45,9 +46,10 @@ class Engine:
     """One worker. It runs once; its ``id`` is fresh, whatever the name of the host (fault:A9).
 
     ``backend`` is open, and reached by ``bridge``. ``handlers`` maps activity types to what runs
-    them. ``emit`` publishes events and does not raise; it is called on the thread where something
-    happened. ``owner`` becomes ``current().owner``. ``random`` gives numbers in 0 to 1. ``dump``
-    writes the stacks of all threads somewhere; it is called when the event loop is stuck.
+    them. ``schedules`` are put into the store when it starts. ``emit`` publishes events and does
+    not raise; it is called on the thread where something happened. ``owner`` becomes
+    ``current().owner``. ``random`` gives numbers in 0 to 1. ``dump`` writes the stacks of all
+    threads somewhere; it is called when the event loop is stuck.
 
     Raises ConfigurationError when the options ask for types without handler.
     """
@@ -65,6 +67,7 @@ class Engine:
         new_id: Callable[[], UUID],
         random: Callable[[], float],
         middleware: Sequence[Middleware] = (),
+        schedules: Sequence[Schedule] = (),
         dump: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = new_id()
@@ -74,6 +77,7 @@ class Engine:
         self._bridge = bridge
         self._handlers = dict(handlers)
         self._middleware = tuple(middleware)
+        self._schedules = tuple(schedules)
         self._owner = owner
         self._clock = clock
         self._emit = emit
@@ -227,6 +231,7 @@ class Engine:
         async with anyio.create_task_group() as slots:
             slots.start_soon(parts.slots.run)
             intake = (
+                *self._scheduling(lifeline, parts),
                 self._start(lifeline, "dispatcher", partial(self._dispatch, parts)),
                 self._start(lifeline, "promoter", parts.promoter.run),
                 self._start(lifeline, "reaper", parts.reaper.run),
@@ -239,6 +244,12 @@ class Engine:
             self._left = True
             self._emit(WorkerStopped(worker=self.id))
             slots.cancel_scope.cancel()
+
+    def _scheduling(self, group: TaskGroup, parts: Parts) -> list[Loop]:
+        """A burst ends when there is nothing to do: it makes nothing to do."""
+        if self._options.burst or not self._options.schedules:
+            return []
+        return [self._start(group, "scheduler", parts.scheduler.run)]
 
     def _start(self, group: TaskGroup, name: str, work: Callable[[], Awaitable[None]]) -> Loop:
         loop = Loop()
@@ -307,6 +318,7 @@ class Engine:
             handlers=self._handlers,
             types=self._types,
             middleware=self._middleware,
+            schedules=self._schedules,
             owner=self._owner,
             post=post,
             describe=self._description(),

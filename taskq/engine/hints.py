@@ -13,6 +13,7 @@ from taskq.engine.controls import Controls
 from taskq.engine.dispatcher import Dispatcher
 from taskq.engine.ground import Ground
 from taskq.engine.promoter import Promoter
+from taskq.engine.scheduler import Scheduler
 
 SHORTEST = 1.0
 """Seconds for which a watch is kept at the least."""
@@ -32,6 +33,7 @@ class Hints:
         post: Post,
         dispatcher: Dispatcher,
         promoter: Promoter,
+        scheduler: Scheduler,
         canceller: Canceller,
         controls: Controls,
     ) -> None:
@@ -42,6 +44,7 @@ class Hints:
         self._post = post
         self._dispatcher = dispatcher
         self._promoter = promoter
+        self._scheduler = scheduler
         self._canceller = canceller
         self._controls = controls
 
@@ -67,6 +70,7 @@ class Hints:
             case Hint(topic=Topic.READY):
                 self._dispatcher.ring()
                 self._promoter.ring()
+                self._scheduler.ring()
             case Hint(topic=Topic.CONTROL):
                 self._controls.ring()
             case Hint(topic=Topic.CANCEL, ids=None):

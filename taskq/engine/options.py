@@ -37,6 +37,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
       often to look for what may go, if there is any rule.
     - ``priority_aging``: after each such time of waiting an activity counts as one priority higher.
     - ``shutdown_grace``: what running handlers get at a stop. ``burst``: stop when drained.
+    - ``schedules``: fire what is periodic; with ``burst`` nothing is fired in any case.
 
     Raises ConfigurationError naming the option that is wrong (seed:W23).
     """
@@ -67,6 +68,7 @@ class EngineOptions(Struct, frozen=True, kw_only=True):
     burst: bool = False
     retention: Rules = {}
     prune_interval: float = 60.0
+    schedules: bool = True
 
     def __post_init__(self) -> None:
         _at_least_one("concurrency", self.concurrency)

@@ -30,10 +30,12 @@ from taskq.engine.reaper import Reaper
 from taskq.engine.reporter import Reporter
 from taskq.engine.returns import Returns
 from taskq.engine.rollup import Rollup
+from taskq.engine.scheduler import Scheduler
 from taskq.engine.seat import Seating
 from taskq.engine.shutdown import Shutdown
 from taskq.engine.slots import Slots
 from taskq.middleware import Middleware
+from taskq.schedule import Schedule
 from taskq.snapshot import WorkerInfo
 
 
@@ -42,7 +44,8 @@ class Parts:
 
         hints ──ring──▶ dispatcher ──hand over──▶ slots ──outcome──▶ ledger ──settle──▶ store
                         promoter, reaper,         runner, seats      keeper, fence, canceller,
-                        pruner, controls
+                        scheduler, pruner,
+                        controls
                                                   └─progress─▶ reporter      deadlines
 
     Made on the engine's event loop.
@@ -55,6 +58,7 @@ class Parts:
         handlers: Mapping[str, Handler],
         types: tuple[str, ...] | None,
         middleware: Sequence[Middleware],
+        schedules: Sequence[Schedule],
         owner: object,
         post: Post,
         describe: Callable[[], WorkerInfo],
@@ -97,6 +101,7 @@ class Parts:
         self.controls = Controls(ground, types=types, slots=self.slots, returns=returns)
         self.dispatcher = self._dispatcher(ground, types, returns)
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
+        self.scheduler = Scheduler(ground, declared=schedules, on_fired=self.dispatcher.ring)
         self.reaper = Reaper(
             ground, contact=contact, returns=returns, rollup=rollup, deadlines=self.deadlines
         )
@@ -125,6 +130,7 @@ class Parts:
             post=post,
             dispatcher=self.dispatcher,
             promoter=self.promoter,
+            scheduler=self.scheduler,
             canceller=self.canceller,
             controls=self.controls,
         )

@@ -24,6 +24,7 @@ from tests.chaos.audit import Finding, audit, report
 from tests.chaos.nemesis import Nemesis
 from tests.chaos.orders import make_table
 from tests.chaos.site import SITES, Site
+from tests.chaos.ticks import ticking
 
 LOOPS = {"asyncio": ("asyncio",), "trio": ("trio",), "both": ("asyncio", "trio")}
 MOST = 40_000
@@ -111,12 +112,25 @@ def counted(counts: Counter[str]) -> str:
 )
 @click.option("--workers", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option("--rate", type=float, default=60.0, show_default=True, help="Activities a second.")
+@click.option(
+    "--ticks", type=click.IntRange(min=1), help="Instead: a schedule of so many seconds (60)."
+)
 @click.option("--keep", is_flag=True, help="Keep the folder though nothing is wrong.")
 def main(
-    kind: str, seconds: float, seed: int | None, backend: str, workers: int, rate: float, keep: bool
+    kind: str,
+    seconds: float,
+    seed: int | None,
+    backend: str,
+    workers: int,
+    rate: float,
+    ticks: int | None,
+    keep: bool,
 ) -> None:
     """Harm taskq for a while and check its promises; exit code 1 if one is broken."""
     seed = time.time_ns() % 1_000_000 if seed is None else seed
+    if ticks is not None:
+        ticking_run(kind, ticks=ticks, seed=seed, workers=workers)
+        return
     click.echo(f"seed {seed}: {seconds:g} s of harm on {kind} to {workers} workers on {backend}")
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
     with SITES[kind](folder) as site:
@@ -137,6 +151,24 @@ def main(
         click.echo(f"kept {folder}")
     else:
         shutil.rmtree(folder)
+    click.echo("sound")
+
+
+def ticking_run(kind: str, *, ticks: int, seed: int, workers: int) -> None:
+    """Let a schedule fire each second while a worker is killed every 5 s; exit code 1 where an
+    occurrence was enqueued twice or never."""
+    click.echo(f"seed {seed}: {ticks} ticks on {kind}, one of {workers} workers killed every 5 s")
+    folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
+    with SITES[kind](folder) as site:
+        found = ticking(folder, site.database, ticks=ticks, pause=5.0, seed=seed, workers=workers)
+    every, latest = (len(found.seconds[name]) for name in ("all", "latest"))
+    click.echo(f"{found.killed} killed; all: {every} occurrences, latest: {latest}")
+    wrong = found.wrong(ticks)
+    if wrong:
+        click.echo("\n".join(wrong))
+        click.echo(f"broken; see {folder}")
+        raise SystemExit(1)
+    shutil.rmtree(folder)
     click.echo("sound")
 
 

@@ -39,6 +39,7 @@ def flags(**given: Any) -> Flags:
             "leaf_types": (),
             "priority_aging": None,
             "burst": False,
+            "schedules": None,
             "shutdown_grace": None,
             "name": None,
             **given,
@@ -86,6 +87,10 @@ def test_flags_of_waiting_are_passed_on() -> None:
         "reserve_slots_for_leaves": 2,
         "leaf_types": ["a", "b"],
     }
+
+
+def test_a_worker_may_be_told_to_leave_schedules_to_others() -> None:
+    assert worker_arguments(flags(schedules=False)) == {"burst": False, "schedules": False}
 
 
 def test_uvloop_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

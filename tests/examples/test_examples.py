@@ -90,6 +90,16 @@ payment-7, left in stock: [6, 1]
 order 7 is on its way: told ada@example.com
 child: the card is refused
 """,
+    "periodic": """\
+cron heartbeat
+cron heartbeat
+cron heartbeat
+report of asia
+asia: report, paused
+heartbeat: heartbeat, active
+report: report, active
+report of the world: report, active
+""",
     "transactional_enqueue": """\
 201 order 1 is confirmed to ada@example.com
 402 the card is refused
@@ -121,7 +131,7 @@ def test_an_example_prints_what_it_says(name: str, tmp_path: Path) -> None:
     seed:P8, seed:Q7. retries_and_dead_letters: seed:R13, seed:R16, seed:R17, seed:R20.
     idempotency: seed:I3, seed:I4, seed:I5. trio_app: seed:S3. sync_script: seed:Q14, seed:E18.
     custom_backend: seed:B15. transactional_enqueue: promise:G2. metrics_sink: seed:M8,
-    seed:E7."""
+    seed:E7. periodic: seed:Q10."""
     assert run(name, tmp_path) == PRINTED[name]
 
 

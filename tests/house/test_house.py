@@ -30,6 +30,9 @@ CORE = {
     "durations",
     "retention",
     "fingerprint",
+    "occurrences",
+    "schedule",
+    "defining",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -346,6 +346,43 @@ FROM taskq_audit
 WHERE $1::BIGINT IS NULL OR taskq_audit.id < $1::BIGINT ORDER BY taskq_audit.id DESC
  LIMIT $2;
 
+-- all_schedules
+SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
+FROM taskq_schedules ORDER BY taskq_schedules.name;
+
+-- lock_schedule
+SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
+FROM taskq_schedules
+WHERE taskq_schedules.name = $1::VARCHAR FOR UPDATE;
+
+-- lock_free_schedule
+SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
+FROM taskq_schedules
+WHERE taskq_schedules.name = $1::VARCHAR FOR UPDATE SKIP LOCKED;
+
+-- waiting_schedules
+SELECT taskq_schedules.name, taskq_schedules.next_at
+FROM taskq_schedules
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT $1;
+
+-- update_schedule
+UPDATE taskq_schedules SET name=$1::VARCHAR, cron=$2::VARCHAR, every_ms=$3::BIGINT, timezone=$4::VARCHAR, jitter_ms=$5::BIGINT, catch_up=$6::VARCHAR, overlap=$7::VARCHAR, queue=$8::VARCHAR, type=$9::VARCHAR, payload=$10::VARCHAR, options=$11::VARCHAR, digest=$12::VARCHAR, revision=$13::BIGINT, next_at=$14::TIMESTAMP WITH TIME ZONE, last_at=$15::TIMESTAMP WITH TIME ZONE, last_activity_id=$16::UUID, fired=$17::BIGINT, skipped=$18::BIGINT, paused_at=$19::TIMESTAMP WITH TIME ZONE, created_at=$20::TIMESTAMP WITH TIME ZONE, updated_at=$21::TIMESTAMP WITH TIME ZONE WHERE taskq_schedules.name = $22::VARCHAR;
+
+-- delete_schedule
+DELETE FROM taskq_schedules WHERE taskq_schedules.name = $1::VARCHAR;
+
+-- last_state
+SELECT taskq_activities.status, taskq_activities.finished_at
+FROM taskq_activities
+WHERE taskq_activities.id = $1::UUID;
+
+-- add_on_postgres
+INSERT INTO taskq_schedules (name, cron, every_ms, timezone, jitter_ms, catch_up, overlap, queue, type, payload, options, digest, revision, next_at, last_at, last_activity_id, fired, skipped, paused_at, created_at, updated_at) VALUES ($1::VARCHAR, $2::VARCHAR, $3::BIGINT, $4::VARCHAR, $5::BIGINT, $6::VARCHAR, $7::VARCHAR, $8::VARCHAR, $9::VARCHAR, $10::VARCHAR, $11::VARCHAR, $12::VARCHAR, $13::BIGINT, $14::TIMESTAMP WITH TIME ZONE, $15::TIMESTAMP WITH TIME ZONE, $16::UUID, $17::BIGINT, $18::BIGINT, $19::TIMESTAMP WITH TIME ZONE, $20::TIMESTAMP WITH TIME ZONE, $21::TIMESTAMP WITH TIME ZONE) ON CONFLICT (name) DO NOTHING;
+
+-- fire_on_postgres
+INSERT INTO taskq_activities (id, queue, type, status, priority, payload, result, error, error_kind, fingerprint, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, retry_count, crash_count, claim, worker, lease_until, isolate, cancel_requested_at, cancel_tree, parent_id, root_id, origin_id, depth, generation, step, progress, expires_at, deadline_at, created_at, ready_at, started_at, finished_at) VALUES ($1::UUID, $2::VARCHAR, $3::VARCHAR, $4::VARCHAR, $5::SMALLINT, $6::VARCHAR, $7::VARCHAR, $8::VARCHAR, $9::VARCHAR, $10::VARCHAR, $11::INTEGER, $12::INTEGER, $13::BIGINT, $14::VARCHAR, $15::VARCHAR, $16::VARCHAR, $17::VARCHAR, $18::VARCHAR, $19::VARCHAR, $20::VARCHAR, $21::INTEGER, $22::INTEGER, $23::BIGINT, $24::UUID, $25::TIMESTAMP WITH TIME ZONE, $26::BOOLEAN, $27::TIMESTAMP WITH TIME ZONE, $28::BOOLEAN, $29::UUID, $30::UUID, $31::UUID, $32::INTEGER, $33::INTEGER, $34::VARCHAR, $35::VARCHAR, $36::TIMESTAMP WITH TIME ZONE, $37::TIMESTAMP WITH TIME ZONE, $38::TIMESTAMP WITH TIME ZONE, $39::TIMESTAMP WITH TIME ZONE, $40::TIMESTAMP WITH TIME ZONE, $41::TIMESTAMP WITH TIME ZONE) ON CONFLICT (id) DO NOTHING;
+
 -- submit
 WITH stored AS
 (INSERT INTO taskq_activities (id, queue, type, priority, payload, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, isolate, parent_id, root_id, origin_id, depth, status, created_at, ready_at) SELECT given.id AS id, given.queue AS queue, given.type AS type, given.priority AS priority, given.payload AS payload, given.max_retries AS max_retries, given.max_crashes AS max_crashes, given.timeout_ms AS timeout_ms, given.policy AS policy, given.metadata AS metadata, given.tags AS tags, given.source AS source, given.correlation_id AS correlation_id, given.user_id AS user_id, given.idempotency_key AS idempotency_key, given.isolate AS isolate, given.parent_id AS parent_id, given.root_id AS root_id, given.origin_id AS origin_id, given.depth AS depth, CASE WHEN (coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) > statement_timestamp()) THEN 'scheduled' ELSE 'pending' END AS status, statement_timestamp() AS created_at, coalesce(given.run_at, CASE WHEN (given.delay IS NULL) THEN statement_timestamp() ELSE least(statement_timestamp() + given.delay * interval '1 second', '9998-12-31T23:59:59.999999+00:00') END) AS ready_at

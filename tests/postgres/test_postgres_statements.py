@@ -28,6 +28,7 @@ from taskq.backends.sql import (
     pruning_statements,
     queries,
     queueing,
+    schedule_rows,
     statements,
 )
 from taskq.backends.sql.connections import Session
@@ -54,6 +55,15 @@ WRITES = (
     postgres_storing.submit_one,
     postgres_storing.insert_activities,
     postgres_storing.submit_keyed,
+)
+SCHEDULES = (
+    schedule_rows.all_schedules,
+    schedule_rows.lock_schedule,
+    schedule_rows.lock_free_schedule,
+    schedule_rows.waiting_schedules,
+    schedule_rows.update_schedule,
+    schedule_rows.delete_schedule,
+    schedule_rows.last_state,
 )
 SHAPES = {
     "one queue": ClaimShape(queues=1, types=0),
@@ -87,6 +97,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim (aging)", aging.on_postgres(ClaimShape(queues=1, types=1))
     yield "audit", auditing.on_postgres()
     yield "audit entries", auditing.recorded()
+    for each in (*SCHEDULES, schedule_rows.add_on_postgres, schedule_rows.fire_on_postgres):
+        yield each.__name__, each()
     for write in WRITES:
         yield write.__name__, write(rare=False)
         yield f"{write.__name__} (rare)", write(rare=True)

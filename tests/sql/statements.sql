@@ -603,6 +603,43 @@ FROM taskq_audit
 WHERE :before IS NULL OR taskq_audit.id < :before ORDER BY taskq_audit.id DESC
  LIMIT :limit OFFSET :param_1;
 
+-- all_schedules
+SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
+FROM taskq_schedules ORDER BY taskq_schedules.name;
+
+-- lock_schedule
+SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
+FROM taskq_schedules
+WHERE taskq_schedules.name = :of_name;
+
+-- lock_free_schedule
+SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
+FROM taskq_schedules
+WHERE taskq_schedules.name = :of_name;
+
+-- waiting_schedules
+SELECT taskq_schedules.name, taskq_schedules.next_at
+FROM taskq_schedules
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT :limit OFFSET :param_1;
+
+-- update_schedule
+UPDATE taskq_schedules SET name=:name, cron=:cron, every_ms=:every_ms, timezone=:timezone, jitter_ms=:jitter_ms, catch_up=:catch_up, overlap=:overlap, queue=:queue, type=:type, payload=:payload, options=:options, digest=:digest, revision=:revision, next_at=:next_at, last_at=:last_at, last_activity_id=:last_activity_id, fired=:fired, skipped=:skipped, paused_at=:paused_at, created_at=:created_at, updated_at=:updated_at WHERE taskq_schedules.name = :of_name;
+
+-- delete_schedule
+DELETE FROM taskq_schedules WHERE taskq_schedules.name = :of_name;
+
+-- last_state
+SELECT taskq_activities.status, taskq_activities.finished_at
+FROM taskq_activities
+WHERE taskq_activities.id = :of_id;
+
+-- add_on_sqlite
+INSERT INTO taskq_schedules (name, cron, every_ms, timezone, jitter_ms, catch_up, overlap, queue, type, payload, options, digest, revision, next_at, last_at, last_activity_id, fired, skipped, paused_at, created_at, updated_at) VALUES (:name, :cron, :every_ms, :timezone, :jitter_ms, :catch_up, :overlap, :queue, :type, :payload, :options, :digest, :revision, :next_at, :last_at, :last_activity_id, :fired, :skipped, :paused_at, :created_at, :updated_at) ON CONFLICT (name) DO NOTHING;
+
+-- fire_on_sqlite
+INSERT INTO taskq_activities (id, queue, type, status, priority, payload, result, error, error_kind, fingerprint, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, idempotency_key, retry_count, crash_count, claim, worker, lease_until, isolate, cancel_requested_at, cancel_tree, parent_id, root_id, origin_id, depth, generation, step, progress, expires_at, deadline_at, created_at, ready_at, started_at, finished_at) VALUES (:id, :queue, :type, :status, :priority, :payload, :result, :error, :error_kind, :fingerprint, :max_retries, :max_crashes, :timeout_ms, :policy, :metadata, :tags, :source, :correlation_id, :user_id, :idempotency_key, :retry_count, :crash_count, :claim, :worker, :lease_until, :isolate, :cancel_requested_at, :cancel_tree, :parent_id, :root_id, :origin_id, :depth, :generation, :step, :progress, :expires_at, :deadline_at, :created_at, :ready_at, :started_at, :finished_at) ON CONFLICT (id) DO NOTHING;
+
 -- listed (all)
 SELECT taskq_activities.id
 FROM taskq_activities

@@ -25,6 +25,7 @@ from taskq.backends.sql import (
     pruning_statements,
     queries,
     queueing,
+    schedule_rows,
     statements,
 )
 from taskq.backends.sql.statements import ClaimShape
@@ -35,6 +36,15 @@ from taskq.snapshot import Filter, Page
 
 SNAPSHOT = Path(__file__).with_name("statements.sql")
 
+SCHEDULES = (
+    schedule_rows.all_schedules,
+    schedule_rows.lock_schedule,
+    schedule_rows.lock_free_schedule,
+    schedule_rows.waiting_schedules,
+    schedule_rows.update_schedule,
+    schedule_rows.delete_schedule,
+    schedule_rows.last_state,
+)
 SHAPES = {
     "one queue": ClaimShape(queues=1, types=0),
     "one type": ClaimShape(queues=0, types=1),
@@ -110,6 +120,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim (aging)", aging.on_sqlite(ClaimShape(queues=1, types=1))
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
+    for each in (*SCHEDULES, schedule_rows.add_on_sqlite, schedule_rows.fire_on_sqlite):
+        yield each.__name__, each()
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
 

@@ -185,3 +185,30 @@ async def waiting_for_many(futures: list[ActivityFuture[int]]) -> None:
     async for future in as_completed(futures):
         assert_type(future, ActivityFuture[int])
         assert_type(await future, int)
+
+
+@taskq.periodic("*/5 * * * *", tz="Europe/Lisbon", catch_up="none", overlap="queue", jitter=5)
+@taskq.periodic(every=timedelta(seconds=30), name="often", arguments={"to": "ada"})
+@taskq.activity
+async def remind(to: str = "all") -> str:
+    return to
+
+
+@taskq.periodic("@daily")
+def tidy(limit: int = 3) -> list[int]:
+    return [limit]
+
+
+@taskq.periodic("@daily")
+async def count() -> int:
+    return 3
+
+
+async def use_schedules() -> None:
+    assert_type(await remind("ada"), str)
+    assert_type(tidy(4), list[int])
+    assert_type(await (await count.adelay()), int)
+    made = await taskq.schedules.acreate("weekly", remind.build("ada"), cron="@weekly", tz="UTC")
+    assert_type(made.name, str)
+    assert_type(await taskq.schedules.atrigger("weekly"), ActivityFuture[object])
+    taskq.schedules.update("weekly", every=timedelta(hours=1), overlap="skip", reason="why")

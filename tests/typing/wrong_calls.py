@@ -84,3 +84,11 @@ async def wait_for_many(future: ActivityFuture[str]) -> None:
     numbers: list[int] = await gather(*[future])  # wrong
     numbers.append(1)
     as_completed(future)  # wrong
+
+
+taskq.periodic(5)  # wrong
+taskq.periodic("@daily", catch_up="some")  # wrong
+taskq.periodic("@daily", evry=5)  # wrong
+taskq.schedules.create("weekly", send_email, cron="@weekly")  # wrong
+taskq.schedules.create("weekly", send_email.build("a"), cron=5)  # wrong
+taskq.schedules.update("weekly", overlap="never")  # wrong

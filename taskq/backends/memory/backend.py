@@ -32,6 +32,7 @@ from taskq.backends.memory.operator import MemoryOperator
 from taskq.backends.memory.pruning import MemoryPruner
 from taskq.backends.memory.queueing import MemoryQueues
 from taskq.backends.memory.row import Row
+from taskq.backends.memory.scheduling import MemorySchedules
 from taskq.backends.memory.settlement import settle, stage
 from taskq.backends.memory.submission import Submission
 from taskq.backends.memory.watches import MemoryWatch
@@ -46,7 +47,7 @@ from taskq.lifecycle import (
 from taskq.model import Activity, Attempt, Ended, Lease, Receipt, Status
 
 
-class MemoryBackend(MemoryOperator, MemoryPruner, MemoryQueues):
+class MemoryBackend(MemoryOperator, MemoryPruner, MemoryQueues, MemorySchedules):
     """``taskq.backends.Store`` in memory: it ends with the process. ``clock`` is its only time.
 
     Methods never suspend, so they may be called from any thread and any event loop. What is stored

@@ -17,6 +17,7 @@ from taskq.hooks import hook_types
 from taskq.lifecycle import TRANSITIONS
 from taskq.model import Status
 from taskq.pausing import Kind, Pause
+from taskq.schedule import ScheduleInfo
 from taskq.snapshot import Bucket, WorkerInfo
 
 
@@ -58,6 +59,7 @@ class Tables:
         self.processing: dict[UUID, Row] = {}
         self.audit: list[AuditEntry] = []
         self.pauses: dict[tuple[Kind, str], Pause] = {}
+        self.schedules: dict[str, ScheduleInfo] = {}
 
     def insert(self, row: Row) -> None:
         """Store a new row."""

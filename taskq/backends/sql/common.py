@@ -15,6 +15,7 @@ from taskq.backends.sql import auditing, cancelling, causes, operating, reader, 
 from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.pruning_store import PruningStore
 from taskq.backends.sql.queueing import SqlQueues
+from taskq.backends.sql.scheduling import SqlSchedules
 from taskq.model import Lease, Priority, Status
 from taskq.snapshot import (
     ActivityInfo,
@@ -33,7 +34,7 @@ from taskq.snapshot import (
 T = TypeVar("T")
 
 
-class CommonStore(PruningStore, SqlQueues):
+class CommonStore(PruningStore, SqlQueues, SqlSchedules):
     """``Inspector``, ``Operator`` and some of ``Backend``, over the two doors that each has."""
 
     async def _has_orphans(self, parents: Collection[UUID]) -> bool:

@@ -44,6 +44,7 @@ from taskq.testing.conformance.reading import (
     WorkerTests,
 )
 from taskq.testing.conformance.reap import ReapTests
+from taskq.testing.conformance.schedules import ScheduleTests
 from taskq.testing.conformance.settle import SettleTests
 from taskq.testing.conformance.sharing import OpeningTests, SharingTests
 from taskq.testing.conformance.steps import OrphanTests, StepTests
@@ -90,6 +91,7 @@ class BackendConformance(
     PauseTests,
     BoundTests,
     AgingTests,
+    ScheduleTests,
     TextTests,
     SharingTests,
     TransactionTests,

@@ -40,6 +40,7 @@ async def test_an_idle_worker_stays_healthy(world: World) -> None:
             "hints",
             "dispatcher",
             "promoter",
+            "scheduler",
             "reaper",
         }
         assert max(health.last_progress.values()) <= 11

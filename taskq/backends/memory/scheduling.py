@@ -1,0 +1,145 @@
+"""Schedules in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from taskq.audit import Command
+from taskq.backends import scheduled
+from taskq.backends.changes import Changes
+from taskq.backends.memory.reader import MemoryReader
+from taskq.backends.memory.submission import Submission
+from taskq.backends.scheduling import Due, Fired
+from taskq.model import Activity, Status
+from taskq.schedule import Schedule, ScheduleInfo
+
+
+class MemorySchedules(MemoryReader, ABC):
+    """``taskq.backends.Schedules`` over tables in memory."""
+
+    @abstractmethod
+    def _tell(self, changes: Changes) -> None:
+        """Send hints; called without the lock."""
+
+    async def schedules(self, names: Collection[str] | None = None) -> Sequence[ScheduleInfo]:
+        """See ``ScheduleReader.schedules``."""
+        with self._lock:
+            found = self._tables.schedules
+            return [found[name] for name in sorted(found) if names is None or name in names]
+
+    async def declare_schedules(self, schedules: Sequence[Schedule]) -> None:
+        """See ``Schedules.declare_schedules``."""
+        with self._lock:
+            now = self._clock.now()
+            known = self._tables.schedules
+            found = [scheduled.declared(known.get(each.name), each, now) for each in schedules]
+            changed = [info for info in found if info is not None]
+            known.update({info.name: info for info in changed})
+        self._tell(Changes(ready=bool(changed)))
+
+    async def put_schedule(
+        self, schedule: Schedule, *, revision: int | None, command: Command
+    ) -> ScheduleInfo | None:
+        """See ``Schedules.put_schedule``."""
+        with self._lock:
+            now = self._clock.now()
+            before = self._tables.schedules.get(schedule.name)
+            if self._done(command):
+                return before
+            if (None if before is None else before.revision) != revision:
+                return None
+            if before is None:
+                after = scheduled.created(schedule, now)
+            else:
+                after = scheduled.edited(before, schedule, now)
+            verb = "schedule.create" if before is None else "schedule.edit"
+            detail = scheduled.change(None if before is None else before.schedule, schedule)
+            self._tables.record(now, command, verb, target=schedule.name, detail=detail)
+            self._tables.schedules[schedule.name] = after
+        self._tell(Changes(ready=True))
+        return after
+
+    async def pause_schedule(
+        self, name: str, *, paused: bool, command: Command
+    ) -> ScheduleInfo | None:
+        """See ``Schedules.pause_schedule``."""
+        verb = "schedule.pause" if paused else "schedule.resume"
+        with self._lock:
+            before = self._on_record(name, command, verb)
+            if before is None:
+                return self._tables.schedules.get(name)
+            after = scheduled.paused(before, self._clock.now(), paused=paused)
+            self._tables.schedules[name] = after
+        self._tell(Changes(ready=not paused))
+        return after
+
+    async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
+        """See ``Schedules.trigger_schedule``."""
+        with self._lock:
+            info = self._on_record(name, command, "schedule.trigger")
+            if info is None:
+                return name in self._tables.schedules
+            stored = self._store([info.schedule.triggered(id)], self._clock.now())
+        self._tell(Changes(ready=stored))
+        return True
+
+    async def delete_schedule(self, name: str, *, command: Command) -> bool:
+        """See ``Schedules.delete_schedule``."""
+        with self._lock:
+            if self._done(command):
+                return True
+            info = self._on_record(name, command, "schedule.delete")
+            self._tables.schedules.pop(name, None)
+        return info is not None
+
+    async def due_schedules(self) -> Due:
+        """See ``Schedules.due_schedules``."""
+        with self._lock:
+            now = self._clock.now()
+            waiting = sorted(
+                (info.next_at, info.name)
+                for info in self._tables.schedules.values()
+                if info.next_at is not None and info.paused_at is None
+            )
+        due = tuple(name for at, name in waiting if at <= now)[: scheduled.DUE_AT_ONCE]
+        ahead = [(at - now).total_seconds() for at, _ in waiting if at > now]
+        return Due(names=due, next_due=min(ahead, default=None))
+
+    async def fire_schedule(self, name: str) -> Fired | None:
+        """See ``Schedules.fire_schedule``."""
+        with self._lock:
+            now = self._clock.now()
+            info = self._tables.schedules.get(name)
+            if info is None or not scheduled.is_due(info, now):
+                return None
+            after, fired = scheduled.fired(info, now, last=self._last(info))
+            stored = self._store(fired.activities, now)
+            self._tables.schedules[name] = after
+        self._tell(Changes(ready=stored))
+        return fired
+
+    def _last(self, info: ScheduleInfo) -> tuple[Status, datetime | None] | None:
+        row = None if info.last_id is None else self._tables.rows.get(info.last_id)
+        return None if row is None else (row.status, row.finished_at)
+
+    def _store(self, activities: Sequence[Activity[object]], now: datetime) -> bool:
+        submission = Submission(self._tables, now)
+        for activity in activities:
+            submission.add(activity)
+        return bool(submission.store())
+
+    def _done(self, command: Command) -> bool:
+        return command.id is not None and any(
+            entry.command_id == command.id for entry in self._tables.audit
+        )
+
+    def _on_record(self, name: str, command: Command, verb: str) -> ScheduleInfo | None:
+        """The schedule that the command is now recorded for; None: there is nothing to do."""
+        info = self._tables.schedules.get(name)
+        if info is None:
+            return None
+        recorded = self._tables.record(self._clock.now(), command, verb, target=name)
+        return info if recorded else None

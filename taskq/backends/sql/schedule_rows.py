@@ -1,0 +1,210 @@
+"""Rows of taskq_schedules, and the statements that read and write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Connection, Executable, bindparam, select, update
+from sqlalchemy import delete as delete_from
+from sqlalchemy.dialects import postgresql, sqlite
+
+from taskq.backends.instants import FIRST
+from taskq.backends.sql.rows import Record
+from taskq.backends.sql.tables import activities, schedules
+from taskq.occurrences import Timing
+from taskq.schedule import CATCH_UP, OVERLAP, Schedule, ScheduleInfo, Template
+
+_schedule = schedules.c
+_IN_COLUMNS = ("type", "queue", "payload")
+
+
+class Refused(Exception):
+    """Nothing is to be changed: the transaction is rolled back."""
+
+
+def every(connection: Connection) -> list[ScheduleInfo]:
+    """All of them, by name."""
+    return [_info(row) for row in connection.execute(all_schedules())]
+
+
+def locked(connection: Connection, name: str, *, wait: bool = True) -> ScheduleInfo | None:
+    """One, which nobody else changes until this transaction has ended. ``wait`` False: None also
+    where another transaction has it."""
+    statement = lock_schedule() if wait else lock_free_schedule()
+    row = connection.execute(statement, {"of_name": name}).first()
+    return None if row is None else _info(row)
+
+
+def write(connection: Connection, info: ScheduleInfo, *, new: bool) -> bool:
+    """Insert one, or update it; False where it should be new and is there."""
+    values = _values(info)
+    if not new:
+        connection.execute(update_schedule(), {**values, "of_name": info.name})
+        return True
+    postgres = connection.dialect.name == "postgresql"
+    statement = add_on_postgres() if postgres else add_on_sqlite()
+    return connection.execute(statement, values).rowcount > 0
+
+
+def delete(connection: Connection, name: str) -> bool:
+    """Delete one; whether it was there."""
+    return connection.execute(delete_schedule(), {"of_name": name}).rowcount > 0
+
+
+def waiting(connection: Connection, *, limit: int) -> list[tuple[str, datetime]]:
+    """The names and next times of those that are to fire first."""
+    found = connection.execute(waiting_schedules(), {"limit": limit})
+    return [(row.name, row.next_at) for row in found if row.next_at is not None]
+
+
+def state(connection: Connection, id: UUID) -> Record | None:
+    """The status and the end of an activity."""
+    return connection.execute(last_state(), {"of_id": id}).first()
+
+
+def insert(connection: Connection, values: Sequence[Mapping[str, object]]) -> None:
+    """Insert activities; what is there is left as it is."""
+    postgres = connection.dialect.name == "postgresql"
+    connection.execute(fire_on_postgres() if postgres else fire_on_sqlite(), values)
+
+
+@cache
+def all_schedules() -> Executable:
+    """Every row, by name."""
+    return select(schedules).order_by(_schedule.name)
+
+
+@cache
+def lock_schedule() -> Executable:
+    """One row, locked."""
+    return select(schedules).where(_schedule.name == bindparam("of_name")).with_for_update()
+
+
+@cache
+def lock_free_schedule() -> Executable:
+    """The same, passed over where another has it."""
+    named = select(schedules).where(_schedule.name == bindparam("of_name"))
+    return named.with_for_update(skip_locked=True)
+
+
+@cache
+def waiting_schedules() -> Executable:
+    """Those to fire first."""
+    return (
+        select(_schedule.name, _schedule.next_at)
+        .where(_schedule.paused_at.is_(None), _schedule.next_at.is_not(None))
+        .order_by(_schedule.next_at, _schedule.name)
+        .limit(bindparam("limit"))
+    )
+
+
+@cache
+def update_schedule() -> Executable:
+    """Write every column of a row."""
+    return update(schedules).where(_schedule.name == bindparam("of_name"))
+
+
+@cache
+def delete_schedule() -> Executable:
+    """Delete a row."""
+    return delete_from(schedules).where(_schedule.name == bindparam("of_name"))
+
+
+@cache
+def last_state() -> Executable:
+    """How the activity made last is."""
+    columns = select(activities.c.status, activities.c.finished_at)
+    return columns.where(activities.c.id == bindparam("of_id"))
+
+
+@cache
+def add_on_sqlite() -> Executable:
+    """Insert a row, unless its name is there."""
+    return sqlite.insert(schedules).on_conflict_do_nothing(index_elements=["name"])
+
+
+@cache
+def add_on_postgres() -> Executable:
+    """The same."""
+    return postgresql.insert(schedules).on_conflict_do_nothing(index_elements=["name"])
+
+
+@cache
+def fire_on_sqlite() -> Executable:
+    """Insert activities, except those that are there."""
+    return sqlite.insert(activities).on_conflict_do_nothing(index_elements=["id"])
+
+
+@cache
+def fire_on_postgres() -> Executable:
+    """The same."""
+    return postgresql.insert(activities).on_conflict_do_nothing(index_elements=["id"])
+
+
+def _values(info: ScheduleInfo) -> dict[str, object]:
+    schedule, template = info.schedule, info.schedule.template
+    options: dict[str, object] = msgspec.json.decode(msgspec.json.encode(template))
+    for name in _IN_COLUMNS:
+        del options[name]
+    return {
+        "name": info.name,
+        "cron": schedule.timing.cron,
+        "every_ms": schedule.timing.every,
+        "timezone": schedule.timing.timezone,
+        "jitter_ms": schedule.jitter,
+        "catch_up": schedule.catch_up,
+        "overlap": schedule.overlap,
+        "queue": template.queue,
+        "type": template.type,
+        "payload": template.payload,
+        "options": msgspec.json.encode(options).decode() if options else None,
+        "digest": info.digest,
+        "revision": info.revision,
+        "next_at": info.next_at,
+        "last_at": info.last_at,
+        "last_activity_id": info.last_id,
+        "fired": info.fired,
+        "skipped": info.skipped,
+        "paused_at": info.paused_at,
+        "created_at": info.created_at,
+        "updated_at": info.updated_at,
+    }
+
+
+def _info(row: Record) -> ScheduleInfo:
+    schedule = Schedule(
+        name=row.name,
+        timing=Timing(cron=row.cron, every=row.every_ms, timezone=row.timezone),
+        template=_template(row),
+        jitter=row.jitter_ms,
+        catch_up=row.catch_up if row.catch_up in CATCH_UP else CATCH_UP[0],
+        overlap=row.overlap if row.overlap in OVERLAP else OVERLAP[0],
+    )
+    return ScheduleInfo(
+        schedule=schedule,
+        digest=row.digest,
+        revision=row.revision,
+        next_at=row.next_at,
+        last_at=row.last_at,
+        last_id=row.last_activity_id,
+        fired=row.fired,
+        skipped=row.skipped,
+        paused_at=row.paused_at,
+        created_at=row.created_at or FIRST,
+        updated_at=row.updated_at or FIRST,
+    )
+
+
+def _template(row: Record) -> Template:
+    """What another program wrote among the options that is none is left out."""
+    plain: dict[str, Any] = {name: getattr(row, name) for name in _IN_COLUMNS}
+    try:
+        options = msgspec.json.decode(row.options or "{}", type=dict[str, object])
+        return msgspec.json.decode(msgspec.json.encode({**options, **plain}), type=Template)
+    except msgspec.MsgspecError:
+        return Template(**plain)

@@ -1,0 +1,203 @@
+"""Schedules in SQL. A schedule's row is locked before it is changed, so that one of many does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from taskq.audit import Command
+from taskq.backends import scheduled
+from taskq.backends.changes import Changes
+from taskq.backends.scheduling import Due, Fired
+from taskq.backends.sql import auditing, rows
+from taskq.backends.sql import schedule_rows as stored
+from taskq.backends.sql.doors import Doors
+from taskq.backends.sql.schedule_rows import Refused
+from taskq.model import Activity, Status
+from taskq.schedule import Schedule, ScheduleInfo
+
+T = TypeVar("T")
+
+
+class SqlSchedules(Doors):
+    """``taskq.backends.Schedules`` over the two doors that each SQL store has."""
+
+    async def schedules(self, names: Collection[str] | None = None) -> Sequence[ScheduleInfo]:
+        """See ``ScheduleReader.schedules``."""
+        found = await self._ask(lambda connection, _: stored.every(connection))
+        return [info for info in found if names is None or info.name in names]
+
+    async def declare_schedules(self, schedules: Sequence[Schedule]) -> None:
+        """See ``Schedules.declare_schedules``. What is there as it should be takes no lock."""
+        known = {info.name: info.digest for info in await self.schedules()}
+        changed = [each for each in schedules if known.get(each.name) != each.digest]
+        if changed:
+            await self._write(lambda connection, now: declare(connection, now, changed))
+
+    async def put_schedule(
+        self, schedule: Schedule, *, revision: int | None, command: Command
+    ) -> ScheduleInfo | None:
+        """See ``Schedules.put_schedule``."""
+        return await self._unless_refused(
+            lambda connection, now: put(connection, now, schedule, revision, command)
+        )
+
+    async def pause_schedule(
+        self, name: str, *, paused: bool, command: Command
+    ) -> ScheduleInfo | None:
+        """See ``Schedules.pause_schedule``."""
+        return await self._unless_refused(
+            lambda connection, now: pause(connection, now, name, command, paused=paused)
+        )
+
+    async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
+        """See ``Schedules.trigger_schedule``."""
+        found = await self._unless_refused(
+            lambda connection, now: trigger(connection, now, name, id, command)
+        )
+        return found is not None
+
+    async def delete_schedule(self, name: str, *, command: Command) -> bool:
+        """See ``Schedules.delete_schedule``."""
+        found = await self._unless_refused(
+            lambda connection, now: delete(connection, now, name, command)
+        )
+        return found is not None
+
+    async def due_schedules(self) -> Due:
+        """See ``Schedules.due_schedules``."""
+        return await self._ask(due)
+
+    async def fire_schedule(self, name: str) -> Fired | None:
+        """See ``Schedules.fire_schedule``."""
+        return await self._write(lambda connection, now: fire(connection, now, name))
+
+    async def _unless_refused(
+        self, function: Callable[[Connection, datetime], tuple[T, Changes]]
+    ) -> T | None:
+        """What it answers; None where it found that nothing is to be changed, and rolled back."""
+        try:
+            return await self._write(function)
+        except Refused:
+            return None
+
+
+def declare(
+    connection: Connection, now: datetime, schedules: Sequence[Schedule]
+) -> tuple[None, Changes]:
+    """See ``Schedules.declare_schedules``."""
+    for schedule in sorted(schedules, key=lambda each: each.name):
+        before = stored.locked(connection, schedule.name)
+        after = scheduled.declared(before, schedule, now)
+        if after is not None:
+            stored.write(connection, after, new=before is None)
+    return None, Changes(ready=True)
+
+
+def put(
+    connection: Connection,
+    now: datetime,
+    schedule: Schedule,
+    revision: int | None,
+    command: Command,
+) -> tuple[ScheduleInfo, Changes]:
+    """See ``Schedules.put_schedule``. Raises Refused."""
+    verb = "schedule.create" if revision is None else "schedule.edit"
+    before = stored.locked(connection, schedule.name)
+    detail = scheduled.change(None if before is None else before.schedule, schedule)
+    name = schedule.name
+    if not auditing.record(connection, now, command, verb, target=name, detail=detail):
+        if before is None:
+            raise Refused
+        return before, Changes()
+    if (None if before is None else before.revision) != revision:
+        raise Refused
+    if before is None:
+        after = scheduled.created(schedule, now)
+    else:
+        after = scheduled.edited(before, schedule, now)
+    if not stored.write(connection, after, new=before is None):
+        raise Refused
+    return after, Changes(ready=True)
+
+
+def pause(
+    connection: Connection, now: datetime, name: str, command: Command, *, paused: bool
+) -> tuple[ScheduleInfo, Changes]:
+    """See ``Schedules.pause_schedule``. Raises Refused."""
+    verb = "schedule.pause" if paused else "schedule.resume"
+    before, recorded = _commanded(connection, now, name, command, verb)
+    if not recorded:
+        return before, Changes()
+    after = scheduled.paused(before, now, paused=paused)
+    stored.write(connection, after, new=False)
+    return after, Changes(ready=not paused)
+
+
+def trigger(
+    connection: Connection, now: datetime, name: str, id: UUID, command: Command
+) -> tuple[bool, Changes]:
+    """See ``Schedules.trigger_schedule``. Raises Refused."""
+    info, recorded = _commanded(connection, now, name, command, "schedule.trigger")
+    if recorded:
+        _store(connection, now, [info.schedule.triggered(id)])
+    return True, Changes(ready=recorded)
+
+
+def delete(
+    connection: Connection, now: datetime, name: str, command: Command
+) -> tuple[bool, Changes]:
+    """See ``Schedules.delete_schedule``. Raises Refused."""
+    recorded = auditing.record(connection, now, command, "schedule.delete", target=name)
+    if recorded and not stored.delete(connection, name):
+        raise Refused
+    return True, Changes()
+
+
+def due(connection: Connection, now: datetime) -> Due:
+    """See ``Schedules.due_schedules``."""
+    waiting = stored.waiting(connection, limit=scheduled.DUE_AT_ONCE + 1)
+    ahead = [(at - now).total_seconds() for _, at in waiting if at > now]
+    names = [name for name, at in waiting if at <= now][: scheduled.DUE_AT_ONCE]
+    return Due(names=tuple(names), next_due=min(ahead, default=None))
+
+
+def fire(connection: Connection, now: datetime, name: str) -> tuple[Fired | None, Changes]:
+    """See ``Schedules.fire_schedule``."""
+    info = stored.locked(connection, name, wait=False)
+    if info is None or not scheduled.is_due(info, now):
+        return None, Changes()
+    after, fired = scheduled.fired(info, now, last=_last(connection, info))
+    if fired.held:
+        return fired, Changes()
+    _store(connection, now, fired.activities)
+    stored.write(connection, after, new=False)
+    return fired, Changes(ready=bool(fired.activities))
+
+
+def _last(connection: Connection, info: ScheduleInfo) -> tuple[Status, datetime | None] | None:
+    if info.last_id is None or info.schedule.overlap == "allow":
+        return None
+    row = stored.state(connection, info.last_id)
+    status = None if row is None else rows.status_of(row.status)
+    return None if row is None or status is None else (status, row.finished_at)
+
+
+def _store(connection: Connection, now: datetime, activities: Sequence[Activity[object]]) -> None:
+    if activities:
+        stored.insert(connection, [rows.activity_values(each, now) for each in activities])
+
+
+def _commanded(
+    connection: Connection, now: datetime, name: str, command: Command, verb: str
+) -> tuple[ScheduleInfo, bool]:
+    """The schedule, and whether the command is new. Raises Refused for an unknown name."""
+    recorded = auditing.record(connection, now, command, verb, target=name)
+    info = stored.locked(connection, name)
+    if info is None:
+        raise Refused
+    return info, recorded

@@ -1,0 +1,98 @@
+"""The scheduler: fires schedules at the instants that they name (promise:G12).
+
+Every worker has one, and none leads: of all that fire an occurrence the store lets one. So there is
+nothing that could be lost with a leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import anyio
+
+from taskq.bridge import Doorbell
+from taskq.engine.ground import Ground
+from taskq.errors import ConfigurationError, Unstorable
+from taskq.events import Enqueued
+from taskq.schedule import Schedule
+
+SHORTEST = 0.001
+BREATH = 1.0
+"""Seconds between two looks for the sake of hints, or of what is due and cannot be fired yet."""
+ASIDE = 60.0
+"""Seconds for which a schedule that cannot be fired is left alone."""
+
+
+class Scheduler:
+    """Puts the schedules of this app's code into the store, then fires what is due, and sleeps
+    until the next one is.
+
+    A ring means that a schedule may have changed. Without one it looks at least every ``poll_max``
+    seconds. ``on_fired`` is called after activities were stored. It fires schedules of any type,
+    also of those that nobody here runs: workers differ. One that cannot be fired (its zone is
+    unknown here) is reported and left alone for a while, and hurts no other.
+    """
+
+    def __init__(
+        self, ground: Ground, *, declared: Sequence[Schedule], on_fired: Callable[[], None]
+    ) -> None:
+        self._access = ground.access
+        self._backend = ground.backend
+        self._worker = ground.worker
+        self._clock = ground.clock
+        self._emit = ground.emit
+        self._longest = ground.options.poll_max
+        self._progress = partial(ground.supervisor.progress, "scheduler")
+        self._report = partial(ground.supervisor.report, "scheduler")
+        self._declared = tuple(declared)
+        self._on_fired = on_fired
+        self._aside: dict[str, float] = {}
+        self._bell = Doorbell()
+
+    def ring(self) -> None:
+        """A schedule may have changed. From any thread."""
+        self._bell.ring()
+
+    async def run(self) -> None:
+        """Fire for ever. Raises BackendError when the store cannot be reached."""
+        if self._declared:
+            await self._access.call(self._backend.declare_schedules, self._declared)
+            self._declared = ()
+        while True:
+            self._bell.clear()
+            due = await self._access.call(self._backend.due_schedules)
+            fired = 0
+            for name in due.names:
+                fired += await self._fire(name)
+            self._progress()
+            if fired:
+                self._on_fired()
+                continue
+            waiting = [BREATH] if due.names else []
+            ahead = [] if due.next_due is None else [due.next_due]
+            await self._sleep(min([self._longest, *waiting, *ahead]))
+
+    async def _fire(self, name: str) -> int:
+        """How many activities were made."""
+        now = self._clock.monotonic()
+        if self._aside.get(name, now) > now:
+            return 0
+        try:
+            fired = await self._access.call(self._backend.fire_schedule, name)
+        except (ConfigurationError, Unstorable) as error:
+            self._aside[name] = now + ASIDE
+            self._report(error)
+            return 0
+        self._aside.pop(name, None)
+        if fired is None:
+            return 0
+        for activity in fired.activities:
+            self._emit(Enqueued(activity=activity, id=activity.id, created=True))
+        return len(fired.activities)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Until then, or a ring, which counts after a while only: most rings are about others."""
+        with anyio.move_on_after(max(seconds, SHORTEST)):
+            await anyio.sleep(BREATH)
+            await self._bell.wait()
