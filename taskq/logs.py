@@ -140,6 +140,8 @@ def _attempt_line(event: events.AttemptEvent) -> tuple[int, str]:
             return logging.WARNING, (
                 f"refused the outcome of {event.attempt.type}: its lease no longer held"
             )
+        case events.ProcessDied():
+            return logging.WARNING, f"crashed {event.attempt.type}: {event.error.message}"
         case events.WorkerLost():
             level = logging.ERROR if event.dead else logging.WARNING
             return level, f"took back {event.attempt.type}: {event.error.message}"
@@ -252,6 +254,17 @@ def configure(level: str, style: str) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for noisy in ("alembic", "sqlalchemy", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def configured() -> tuple[str, str] | None:
+    """The level and style that ``configure`` was last told; None if logging is set up otherwise."""
+    root = logging.getLogger()
+    for handler in root.handlers:
+        if isinstance(handler.formatter, JsonFormatter):
+            return logging.getLevelName(root.level), "json"
+        if isinstance(handler.formatter, TextFormatter):
+            return logging.getLevelName(root.level), "text"
+    return None
 
 
 def deaf(location: str) -> None:

@@ -26,6 +26,7 @@ from taskq.engine.handler import Handler
 from taskq.engine.health import Health, State
 from taskq.engine.holdings import Holdings
 from taskq.engine.options import EngineOptions
+from taskq.engine.outside import Processes
 from taskq.engine.parts import Parts
 from taskq.engine.permits import Permits
 from taskq.engine.report import ErrorLog
@@ -48,6 +49,7 @@ class Engine:
     them. ``emit`` publishes events and does not raise; it is called on the thread where something
     happened. ``owner`` becomes ``current().owner``. ``random`` gives numbers in 0 to 1. ``dump``
     writes the stacks of all threads somewhere; it is called when the event loop is stuck.
+    ``processes`` are those in which some of the handlers run; they are ended with it.
 
     Raises ConfigurationError when the options ask for types without handler.
     """
@@ -66,6 +68,7 @@ class Engine:
         random: Callable[[], float],
         middleware: Sequence[Middleware] = (),
         dump: Callable[[], None] = lambda: None,
+        processes: Processes | None = None,
     ) -> None:
         self.id = new_id()
         self._types = options.claimed_types(handlers)
@@ -80,6 +83,7 @@ class Engine:
         self._new_id = new_id
         self._random = random
         self._dump = dump
+        self._processes = processes
         self._supervisor = Supervisor(
             worker=self.id,
             clock=clock,
@@ -209,6 +213,8 @@ class Engine:
                 self._failure = sole(error)
             finally:
                 await self._leave(parts)
+                if self._processes is not None:
+                    await self._processes.aclose()
                 ended.set()
 
     async def _live(self, parts: Parts, lifeline: TaskGroup, task_status: TaskStatus[None]) -> None:
@@ -223,6 +229,8 @@ class Engine:
         if not self._options.suspend_on_await:
             self._start(lifeline, "deadlock", parts.deadlock.run)
         self._start(lifeline, "reporter", parts.reporter.run)
+        if self._processes is not None:
+            self._start(lifeline, "processes", partial(self._tidy, self._processes))
         async with anyio.create_task_group() as slots:
             slots.start_soon(parts.slots.run)
             intake = (
@@ -242,6 +250,12 @@ class Engine:
         loop = Loop()
         group.start_soon(loop.run, partial(self._supervisor.supervise, name, work))
         return loop
+
+    async def _tidy(self, processes: Processes) -> None:
+        while True:
+            await processes.tidy()
+            self._supervisor.progress("processes")
+            await anyio.sleep(IDLE)
 
     async def _keep(self, parts: Parts) -> None:
         await self._bridge.call(parts.keeper.run, deadline=None)
