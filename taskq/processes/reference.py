@@ -8,8 +8,9 @@ multiprocessing does it, so that what stands behind ``if __name__ == "__main__":
 from __future__ import annotations
 
 import importlib
-import runpy
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
 from typing import Any, Final, Literal, cast
 
@@ -102,23 +103,21 @@ def found(module: str, name: str) -> Task[..., Any]:
 
 def import_main(main: Main) -> None:
     """In a process: import the program that its worker was started by."""
-    if main.module is not None:
-        names = runpy.run_module(main.module, run_name=IMPORTED_MAIN, alter_sys=True)
-    else:
-        names = runpy.run_path(main.path or "", run_name=IMPORTED_MAIN)
-    module = ModuleType(IMPORTED_MAIN)
-    module.__dict__.update(names)
+    loader = SourceFileLoader(IMPORTED_MAIN, main.path)
+    spec = spec_from_loader(IMPORTED_MAIN, loader)
+    if spec is None:
+        raise ConfigurationError(f"{main.path} cannot be imported")
+    module = module_from_spec(spec)
+    module.__package__ = main.package
     sys.modules["__main__"] = sys.modules[IMPORTED_MAIN] = module
+    loader.exec_module(module)
 
 
 def _main() -> Main | None:
     """The program that was started here; None where there is no file to import."""
     main = sys.modules["__main__"]
-    spec = getattr(main, "__spec__", None)
-    if spec is not None:
-        return Main(module=spec.name, path=None)
     path = getattr(main, "__file__", None)
-    return None if path is None else Main(module=None, path=path)
+    return None if path is None else Main(path=path, package=main.__package__)
 
 
 def _attribute(module: ModuleType | None, name: str) -> object:

@@ -24,10 +24,10 @@ HEADER = 4
 
 
 class Main(Struct, frozen=True, kw_only=True):
-    """The program that was started: a module's name (``python -m``), or the path of a script."""
+    """The program that was started: the path of its file, and the package that is in, if any."""
 
-    module: str | None
-    path: str | None
+    path: str
+    package: str | None
 
 
 class Prepare(Struct, frozen=True, kw_only=True, tag=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
 import os
 import threading
@@ -57,7 +56,7 @@ def wait_for(file: str, note: str) -> str:
 def hold_gil(note: str) -> None:
     """Computes in C and never lets another thread of its process run."""
     Path(note).write_text(str(os.getpid()))
-    ctypes.pythonapi.PyRun_SimpleString(b"sum(range(10**13))")
+    sum(range(10**13))
 
 
 @app.activity(run_in="process")
@@ -199,3 +198,22 @@ def fail(how: str) -> None:
 @app.activity(run_in="process")
 def unstorable() -> object:
     return object()
+
+
+@app.activity(run_in="process")
+def wait_a_while() -> str:
+    time.sleep(0.5)
+    return "waited"
+
+
+class NeedsTwo(Exception):
+    """An exception that cannot be made from its message alone."""
+
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__(f"{one} and {other}")
+        self.both = (one, other)
+
+
+@app.activity(run_in="process")
+def raise_odd() -> None:
+    raise NeedsTwo(1, 2)
