@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("taskq")
 
-FIELDS = ("activity", "type", "queue", "attempt", "worker")
+FIELDS = ("activity", "type", "queue", "attempt", "worker", "pid")
 """What a line says about the activity it concerns, in this order."""
 
 
@@ -211,6 +211,15 @@ class ContextFilter(logging.Filter):
         return True
 
 
+class PidFilter(logging.Filter):
+    """Adds the process id to every record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add it; never drops a record."""
+        record.pid = record.process
+        return True
+
+
 class TextFormatter(logging.Formatter):
     """``2026-11-29 12:00:00.123 INFO taskq: completed … activity=… type=…``; control characters
     of messages are escaped, so that a payload cannot forge lines (threat:T15)."""
@@ -246,11 +255,16 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(_plain(content))
 
 
-def configure(level: str, style: str) -> None:
-    """For the CLI: send every record of at least ``level`` to stderr as ``text`` or ``json``."""
+def configure(level: str, style: str, *, with_pid: bool = False) -> None:
+    """For the CLI: send every record of at least ``level`` to stderr as ``text`` or ``json``.
+
+    ``with_pid``: it is one of several processes, whose lines come together.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     handler.addFilter(ContextFilter())
+    if with_pid:
+        handler.addFilter(PidFilter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for noisy in ("alembic", "sqlalchemy", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
@@ -282,6 +296,18 @@ def signalled(name: str, *, first: bool) -> None:
         logger.info("%s received: handlers may end; a second signal stops them now", name)
     else:
         logger.info("%s received again: handlers are stopped now", name)
+
+
+def fleet_started(count: int, health: str | None) -> None:
+    """Say that worker processes are about to be started."""
+    where = "" if health is None else f", health at {health}"
+    logger.info("starting %d worker processes%s", count, where)
+
+
+def member_ended(name: str, pid: int, code: int, pause: float) -> None:
+    """Say that a worker process ended, and when another takes its place."""
+    how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+    logger.warning("%s, process %d, ended %s: another starts in %g s", name, pid, how, pause)
 
 
 def threads_left(count: int) -> None:

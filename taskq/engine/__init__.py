@@ -23,7 +23,7 @@ from taskq.engine.access import Access
 from taskq.engine.failure import sole
 from taskq.engine.ground import Ground
 from taskq.engine.handler import Handler
-from taskq.engine.health import Health, State
+from taskq.engine.health import Health, State, Stuck
 from taskq.engine.holdings import Holdings
 from taskq.engine.options import EngineOptions
 from taskq.engine.outside import Processes
@@ -36,7 +36,7 @@ from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping
 from taskq.middleware import Middleware
 from taskq.snapshot import WorkerInfo
 
-__all__ = ("Engine", "EngineOptions", "ErrorLog", "Handler", "Health", "State")
+__all__ = ("Engine", "EngineOptions", "ErrorLog", "Handler", "Health", "State", "Stuck")
 
 LONGEST_CALL = 30.0
 """Seconds after which a call to the store has failed, if no lease is shorter."""
@@ -143,6 +143,16 @@ class Engine:
         """It runs no more, or will never run: readers of ``errors`` end. Safe to repeat."""
         self._state = State.STOPPED
         self.errors.close()
+
+    @property
+    def stuck(self) -> Stuck | None:
+        """Whether it should be replaced, from any thread."""
+        parts = self._parts
+        if parts is None:
+            return None
+        if parts.pulse.stuck:
+            return Stuck.LOOP
+        return Stuck.SLOTS if parts.slots.all_stuck else None
 
     def health(self) -> Health:
         """How it fares, from any thread."""

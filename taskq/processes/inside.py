@@ -81,7 +81,7 @@ def _prepared(line: Line, prepare: wire.Prepare) -> bool:
     """Import the task's module, and say how that went."""
     sys.argv[:] = prepare.arguments
     if prepare.logs is not None:
-        logs.configure(*prepare.logs)
+        logs.configure(*prepare.logs, with_pid=True)
     try:
         if prepare.main is not None:
             import_main(prepare.main)
