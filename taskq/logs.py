@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("taskq")
 
-FIELDS = ("activity", "type", "queue", "attempt", "worker", "pid")
+FIELDS = ("activity", "type", "queue", "attempt", "worker")
 """What a line says about the activity it concerns, in this order."""
 
 
@@ -352,7 +352,8 @@ def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
     """What the record says about its activity, safe to print."""
-    found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    named = (*FIELDS, "pid")
+    found = {name: getattr(record, name) for name in named if hasattr(record, name)}
     return {
         name: _escaped(value) if isinstance(value, str) else value for name, value in found.items()
     }
@@ -371,7 +372,15 @@ def _given(record: logging.LogRecord) -> dict[str, object]:
     return {name: value for name, value in vars(record).items() if name not in _USUAL}
 
 
-_USUAL = {*vars(logging.makeLogRecord({})), *FIELDS, "traceback", "taskName", "message", "asctime"}
+_USUAL = {
+    *vars(logging.makeLogRecord({})),
+    *FIELDS,
+    "pid",
+    "traceback",
+    "taskName",
+    "message",
+    "asctime",
+}
 
 
 DEEPEST = 10

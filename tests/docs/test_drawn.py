@@ -20,6 +20,7 @@ def drawn_pages() -> list[str]:
         "filters.md",
         "from-celery.md",
         "migrations.md",
+        "processes.md",
         "testing.md",
     )
     return [page.name for page in sorted(DOCS.glob("*.md")) if page.name not in plain]
