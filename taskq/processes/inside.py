@@ -67,14 +67,20 @@ def _die_with(lifeline: int) -> None:
 
 def _heed_signals(line: Line) -> None:
     """Only the worker decides when it ends: a SIGTERM to a whole service is for the worker, which
-    lets handlers go on for its grace."""
+    lets handlers go on for its grace. What a handler forks or starts heeds signals as ever."""
 
     def on_term(_number: int, _frame: FrameType | None) -> None:
         if line.stopped:
             sys.exit(STOPPED)
 
     signal.signal(signal.SIGTERM, on_term)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    os.register_at_fork(after_in_child=_heed_as_ever)
+
+
+def _heed_as_ever() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _prepared(line: Line, prepare: wire.Prepare) -> bool:

@@ -33,6 +33,7 @@ class Line:
         self.context: Context | None = None
         """The attempt that runs."""
         self._end = end
+        self._pid = os.getpid()
         self._speaking = threading.Lock()
         self._work: SimpleQueue[wire.Run] = SimpleQueue()
         self._numbers = count(1)
@@ -49,7 +50,12 @@ class Line:
         return wire.to_process(body)
 
     def say(self, message: wire.FromProcess) -> None:
-        """Tell the worker something. Raises TooLong."""
+        """Tell the worker something. Raises TooLong, and InvalidState in a fork of this process."""
+        if os.getpid() != self._pid:
+            raise InvalidState(
+                "this process was forked by a handler: only the handler's own can enqueue, wait and"
+                " report progress"
+            )
         data = wire.framed(message)
         with self._speaking:
             try:

@@ -13,7 +13,7 @@ from taskq.context import Context
 from taskq.events import Event, ProcessDied
 from taskq.middleware import Next
 from taskq.model import ErrorKind
-from tests.processes import broken, work
+from tests.processes import broken, deadly, slow, work
 from tests.processes.alive import children, until
 
 
@@ -171,3 +171,26 @@ async def test_a_process_that_does_not_start_is_a_failure_that_says_why() -> Non
         with pytest.raises(ActivityDeadLettered) as dead:
             await broken.nothing.options(max_retries=0).delay()
     assert dead.value.error.message == "only for you"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_process_that_dies_while_it_starts_is_a_crash() -> None:
+    async with worker(concurrency=1):
+        with pytest.raises(ActivityDeadLettered, match="ended with exit code 9") as dead:
+            await deadly.never.delay()
+    assert dead.value.error.kind is ErrorKind.CRASHED
+
+
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_starting_a_process_is_no_running_time() -> None:
+    """The import takes longer than the timeout."""
+    async with worker(concurrency=1):
+        assert await slow.quick.delay() == "quick"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_what_a_handler_forks_heeds_signals_and_keeps_off_the_pipe() -> None:
+    async with worker(concurrency=1):
+        [said] = await work.use_a_pool.delay()
+        assert said.startswith("this process was forked by a handler")
+        assert await work.add.delay(1, 1) == 2

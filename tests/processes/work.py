@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import multiprocessing
 import os
 import threading
 import time
 from pathlib import Path
 
-from taskq import NonRetryError, RetryError, Snooze, TaskQ, current
+from taskq import InvalidState, NonRetryError, RetryError, Snooze, TaskQ, current
 from taskq.processes.line import Line
 from taskq.processes.wire import Returned, framed
 
@@ -217,3 +218,18 @@ class NeedsTwo(Exception):
 @app.activity(run_in="process")
 def raise_odd() -> None:
     raise NeedsTwo(1, 2)
+
+
+def enqueue_in_a_fork(value: int) -> str:
+    try:
+        double.delay(value)
+    except InvalidState as error:
+        return str(error)
+    return "?"
+
+
+@app.activity(run_in="process")
+def use_a_pool() -> list[str]:
+    """Ending the block terminates the pool's processes by SIGTERM."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.map(enqueue_in_a_fork, [1])
