@@ -100,6 +100,7 @@ async def test_signals_for_the_whole_service_are_not_for_a_process(tmp_path: Pat
             os.kill(pid, number)
         await anyio.Path(go).touch()
         assert await future == "found"
+        assert (await future.ainfo()).retry_count == 0
 
 
 @only_asyncio

@@ -166,11 +166,33 @@ def await_itself() -> str:
     return "?"
 
 
+LEFT: list[str] = []
+
+
+def wait_for_long(begun: threading.Event) -> None:
+    future = double.schedule(3600, 1)
+    begun.set()
+    try:
+        future.result()
+    except InvalidState as error:
+        LEFT.append(str(error))
+
+
 @app.activity(run_in="process")
 def leave_a_thread() -> str:
-    """Its thread asks for something after its handler has returned."""
-    threading.Thread(target=lambda: (time.sleep(0.2), double.delay(1)), daemon=True).start()
+    begun = threading.Event()
+    threading.Thread(target=wait_for_long, args=(begun,), daemon=True).start()
+    begun.wait()
+    time.sleep(0.1)
     return "returned"
+
+
+@app.activity(run_in="process", timeout=10)
+def look_what_was_left() -> str:
+    """In the process of ``leave_a_thread``: what its thread was told."""
+    while not LEFT:
+        time.sleep(0.01)
+    return LEFT.pop()
 
 
 class Refused(Exception):
@@ -229,7 +251,16 @@ def enqueue_in_a_fork(value: int) -> str:
 
 
 @app.activity(run_in="process")
-def use_a_pool() -> list[str]:
-    """Ending the block terminates the pool's processes by SIGTERM."""
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        return pool.map(enqueue_in_a_fork, [1])
+def fork_two() -> tuple[list[str], int | None]:
+    """What a fork is told that enqueues, and the exit code of one that is terminated."""
+    forks = multiprocessing.get_context("fork")
+    with forks.Pool(1) as pool:
+        said = pool.map(enqueue_in_a_fork, [1])
+    sleeping = forks.Process(target=time.sleep, args=(60,))
+    sleeping.start()
+    time.sleep(0.1)
+    sleeping.terminate()
+    sleeping.join(5)
+    code = sleeping.exitcode
+    sleeping.kill()
+    return said, code
