@@ -42,6 +42,8 @@ _F_SETSIG: Final = 10
 def main(pipe: int, lifeline: int) -> None:
     """Serve the worker at the other end of these file descriptors until told to end."""
     _die_with(lifeline)
+    for inherited in (pipe, lifeline):
+        os.set_inheritable(inherited, False)
     line = Line(socket.socket(fileno=pipe))
     _heed_signals(line)
     prepare = line.hear()
@@ -56,10 +58,11 @@ def main(pipe: int, lifeline: int) -> None:
 
 
 def _die_with(lifeline: int) -> None:
-    """Have the kernel kill this process when the worker's end of a pipe is closed: the thread that
-    reads from the worker would not come to it while the handler is in C and holds the GIL."""
+    """Have the kernel kill this process, and the others of its group, when the worker's end of a
+    pipe is closed: the thread that reads from the worker would not come to it while the handler is
+    in C and holds the GIL."""
     if sys.platform == "linux":
-        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
         flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
         fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)

@@ -120,18 +120,20 @@ import sys
 import anyio
 from tests.processes import work
 
-async def main(busy: str, idle: str) -> None:
+async def main(busy: str, idle: str, other: str) -> None:
+    work.start_another.delay(other)
     work.hold_gil.delay(busy)
     work.wait_for.delay("never", idle)
-    await work.app.run_worker(concurrency=2)
+    await work.app.run_worker(concurrency=3)
 
 anyio.run(main, *sys.argv[1:])
 """
 
 
 def test_a_worker_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
-    """Also none that computes in C and lets none of its threads run."""
-    notes = [tmp_path / "busy", tmp_path / "idle"]
+    """Also none that computes in C and lets none of its threads run, and none that a handler has
+    started."""
+    notes = [tmp_path / "busy", tmp_path / "idle", tmp_path / "other"]
     worker = subprocess.Popen(
         [sys.executable, "-c", KILLED, *map(str, notes)], cwd=Path(__file__).parents[2]
     )

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import multiprocessing
 import os
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -264,3 +265,10 @@ def fork_two() -> tuple[list[str], int | None]:
     code = sleeping.exitcode
     sleeping.kill()
     return said, code
+
+
+@app.activity(run_in="process")
+def start_another(note: str) -> None:
+    """Starts a program and waits for it."""
+    with subprocess.Popen(["sleep", "60"]) as other:
+        Path(note).write_text(str(other.pid))
