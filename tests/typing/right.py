@@ -184,3 +184,11 @@ async def waiting_for_many(futures: list[ActivityFuture[int]]) -> None:
     async for future in as_completed(futures):
         assert_type(future, ActivityFuture[int])
         assert_type(await future, int)
+
+
+@taskq.activity(run_in="process", timeout=60)
+def crunch(numbers: list[float]) -> float:
+    return sum(numbers)
+
+
+assert_type(crunch.delay([1.0]), ActivityFuture[float])
