@@ -48,7 +48,7 @@ def event_of(
             return events.Unhandled(attempt=attempt, **times, delay=delay)
         case Status.SCHEDULED:
             return events.Snoozed(attempt=attempt, **times, delay=delay)
-        case Status.PENDING if transition.note is Note.CRASHED:
+        case Status.PENDING if transition.note is Note.CRASHED and not transition.only_if_expired:
             return events.ProcessDied(attempt=attempt, **times, error=error)
         case Status.PENDING | Status.PROCESSING:
             return events.Interrupted(attempt=attempt, **times)
