@@ -67,8 +67,11 @@ def test_a_member_that_is_killed_is_replaced_and_a_stop_ends_all_in_order(
     assert health(fleet)[0] == 503
     fleet.until(lambda: len(members(fleet)) == 3, "a third")
     fleet.send(signal.SIGTERM)
+    for pid in filter(alive, members(fleet)):  # as a service manager does: it is one stop
+        os.kill(pid, signal.SIGTERM)
     assert fleet.ends() == 0
     assert fleet.stderr().count(" stopped worker=") == 2
+    assert "received again" not in fleet.stderr()
     assert not any(alive(pid) for pid in members(fleet))
 
 
