@@ -137,6 +137,7 @@ class Deaths:
             self.reasons.append(event.error.message)
 
 
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_a_death_costs_one_crash_of_one_activity() -> None:
     """bug:B01, promise:G8: neither its neighbour nor its worker is touched."""
     deaths = Deaths()
