@@ -24,6 +24,7 @@ from taskq.lifecycle import (
     TRANSITIONS,
     Cancelled,
     Crashed,
+    Died,
     Expired,
     Failed,
     Interrupted,
@@ -97,6 +98,8 @@ _ENDS: tuple[tuple[str, Outcome, Mapping[str, object]], ...] = (
     ("its worker was lost", Crashed(), {}),
     ("its worker was lost, and next time would be the last", Crashed(), {"max_crashes": 2}),
     ("its worker was lost once too often", Crashed(), {"max_crashes": 1}),
+    ("its own process died", Died("ended"), {}),
+    ("its own process died once too often", Died("ended"), {"max_crashes": 1}),
     ("it was claimed after its `expires`", Expired(), {}),
     ("its `deadline` passed", Overdue(started=True), {}),
 )

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 from uuid import UUID
 
 import anyio
@@ -29,6 +40,7 @@ from taskq.model import Activity, Bound, Receipt
 from taskq.operations import Operations
 from taskq.options import HookFunction, TaskOptionArguments, TaskOptions, task_options
 from taskq.periodic import Periodic, PeriodicArguments
+from taskq.processes.reference import checked_run_in
 from taskq.pruning import Retention
 from taskq.publisher import Publisher
 from taskq.queues import Queues
@@ -46,7 +58,7 @@ from taskq.retry import RetryPolicy
 from taskq.schedules import Schedules
 from taskq.settings import Configuration, SettingOverrides, Settings, configuration
 from taskq.snapshot import Stats
-from taskq.task import AsyncTask, Definition, SyncTask, Task
+from taskq.task import AsyncTask, Definition, Door, SyncTask, Task
 from taskq.transaction import caller_transaction
 from taskq.worker import Worker
 
@@ -71,6 +83,7 @@ class ActivityArguments(TaskOptionArguments, total=False):
     queue: str
     aliases: Sequence[str]
     no_retry: Sequence[type[BaseException]]
+    run_in: Literal["thread", "process"]
     on_dead_letter: HookFunction
     on_failure: HookFunction
 
@@ -160,6 +173,7 @@ class TaskQ:
             clock=self.clock,
             publisher=self.publisher,
         )
+        self.door = Door(self.client)
         self.retention = Retention(self.client, self.settings.retention)
         self.operator = Operations(self.client, self.registry.task)
         self.queues = Queues(self.client)
@@ -183,7 +197,9 @@ class TaskQ:
         """Make a function a task; bare or with options. See ``ActivityArguments``.
 
         ``name`` defaults to the function's. ``aliases`` are older names whose activities it also
-        runs. ``no_retry`` are exception types that end an activity as failed. Hooks take one
+        runs. ``no_retry`` are exception types that end an activity as failed. ``run_in="process"``
+        is for plain functions at the top level of a module: each attempt runs in a process that a
+        timeout or a cancel ends (docs/processes.md). Hooks take one
         DeadLetter and run as activities of their own. Raises ConfigurationError for a bad option or
         a name that is taken, TypeError for an unknown option.
         """
@@ -258,8 +274,9 @@ class TaskQ:
         if not activities:
             return []
         if transaction is None:
-            return _futures(self.client.submit(activities), self.client, decoders)
-        enlisted = self.client.enlist(activities, transaction)
+            client = self.door.client
+            return _futures(client.submit(activities), client, decoders)
+        enlisted = self.door.client.enlist(activities, transaction)
         return _futures(enlisted.receipts, enlisted, decoders)
 
     async def aenqueue(
@@ -279,14 +296,15 @@ class TaskQ:
         if not activities:
             return []
         if transaction is None:
-            return _futures(await self.client.asubmit(activities), self.client, decoders)
-        enlisted = await self.client.aenlist(activities, transaction)
+            client = self.door.client
+            return _futures(await client.asubmit(activities), client, decoders)
+        enlisted = await self.door.client.aenlist(activities, transaction)
         return _futures(enlisted.receipts, enlisted, decoders)
 
     def future(self, id: UUID | str) -> ActivityFuture[object]:
         """A handle on any activity; its result comes as plain JSON values. Raises ValueError for a
         text that is no UUID."""
-        return ActivityFuture(as_id(id), self.client, from_json)
+        return ActivityFuture(as_id(id), self.door.client, from_json)
 
     def stats(self, queues: Collection[str] = ()) -> Stats:
         """Counts over these queues, over all when empty; blocking for one query."""
@@ -350,12 +368,13 @@ class TaskQ:
             aliases=checked_aliases(where, options.get("aliases", ())),
             no_retry=checked_exceptions(where, options.get("no_retry", ())),
             hooks=checked_hooks(where, {hook: options[hook] for hook in HOOKS if hook in options}),
+            run_in=checked_run_in(where, options.get("run_in"), function),
         )
         task: Task[..., Any]
         if is_async(function):
-            task = AsyncTask[..., Any](definition, self.client)
+            task = AsyncTask[..., Any](definition, self.door)
         else:
-            task = SyncTask[..., Any](definition, self.client)
+            task = SyncTask[..., Any](definition, self.door)
         self.registry.add(task)
         return task
 
@@ -385,4 +404,4 @@ def _futures(
     ]
 
 
-_OWN_OPTIONS = frozenset({"name", "aliases", "no_retry", *HOOKS})
+_OWN_OPTIONS = frozenset({"name", "aliases", "no_retry", "run_in", *HOOKS})

@@ -16,7 +16,10 @@ from taskq.engine import Engine, EngineOptions
 from taskq.engine.backoff import Backoff
 from taskq.errors import BackendUnavailable, ConfigurationError
 from taskq.identifiers import new_id
-from taskq.settings import NAME, bad_name, replaced
+from taskq.logs import configured as logs_configured
+from taskq.processes.pool import ProcessPool
+from taskq.processes.reference import reference
+from taskq.settings import NAME, Settings, bad_name, replaced
 from taskq.version import VERSION
 
 if TYPE_CHECKING:
@@ -67,18 +70,20 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
     settings = replaced(
         app.settings, **{name: given[name] for name in given if hasattr(app.settings, name)}
     )
-    handlers = app.registry.handlers()
-    if not handlers:
+    if not app.tasks:
         raise ConfigurationError(
             "this app has no activities: decorate a function with @taskq.activity, and make sure"
             " that its module is imported"
         )
+    processes = _processes(app, settings)
+    tasks = app.registry.in_processes
+    outside = {task.name: processes.outside(reference(task)) for task in tasks}
     types, catch_all = _types(given.get("types"))
     host = socket.gethostname()
     return Engine(
         backend=app.client.store,
         bridge=app.client.bridge,
-        handlers=handlers,
+        handlers=app.registry.handlers(outside),
         options=EngineOptions(
             name=_option(given, "name", str, f"{host}-{os.getpid()}"),
             host=host,
@@ -115,6 +120,13 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
         new_id=new_id,
         random=random.random,
         dump=faulthandler.dump_traceback,
+        processes=processes if outside else None,
+    )
+
+
+def _processes(app: TaskQ, settings: Settings) -> ProcessPool:
+    return ProcessPool(
+        app.client, clock=app.clock, most_idle=settings.concurrency, logs=logs_configured()
     )
 
 

@@ -167,6 +167,16 @@ class StoreClient:
         """How an activity ended; None if there is no such activity."""
         return await self._watcher.wait(id)
 
+    async def wait_within(self, id: UUID, timeout: float | None) -> Ended | None:
+        """The same with the timeout of ``wait_sync``. Raises ResultTimeout."""
+        with anyio.move_on_after(timeout):
+            return await self._watcher.wait(id)
+        try:
+            known = await self.bridge.call(self._known, id, deadline=2.0)
+        except BackendUnavailable as error:
+            known = str(error)
+        raise self._timed_out(timeout, known)
+
     def wait_each(self, ids: Collection[UUID]) -> WatchedEndings:
         """How activities end, as they do."""
         return self._watcher.wait_each(ids)
@@ -365,6 +375,9 @@ class StoreClient:
             known = self.call_sync(self._known, id, deadline=2.0)
         except BackendUnavailable as error:
             known = str(error)
+        return self._timed_out(timeout, known)
+
+    def _timed_out(self, timeout: float | None, known: str) -> ResultTimeout:
         location = self.store.location
         return ResultTimeout(f"no result within {timeout} s: {known} (database: {location})")
 

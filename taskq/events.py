@@ -105,6 +105,13 @@ class Interrupted(Finished, frozen=True, kw_only=True):
     """Shutdown stopped the attempt; it went back to pending with nothing counted."""
 
 
+class ProcessDied(Finished, frozen=True, kw_only=True):
+    """The attempt's own process ended without a word; the activity is pending again, its
+    ``crash_count`` one higher. ``error`` is what was recorded."""
+
+    error: ErrorInfo
+
+
 class OutcomeRefused(Finished, frozen=True, kw_only=True):
     """The lease no longer held when the outcome was to be recorded; it was dropped."""
 

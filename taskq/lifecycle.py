@@ -121,6 +121,16 @@ class Crashed(Struct, frozen=True):
     """The lease ended without a word from its worker."""
 
 
+class Died(Struct, frozen=True):
+    """The attempt's own process ended without a word, its worker lives; ``reason`` says how.
+
+    It is a crash like any other, but known at once: the lease still holds. Nothing ran beside it in
+    that process, so it need not run alone next time.
+    """
+
+    reason: str
+
+
 class Expired(Struct, frozen=True):
     """It was claimed after its ``expires_at``, and never started."""
 
@@ -140,6 +150,7 @@ Outcome: TypeAlias = (
     | Snoozed
     | Unstarted
     | Crashed
+    | Died
     | Expired
     | Overdue
 )
@@ -249,8 +260,8 @@ def decide(attempt: Attempt, outcome: Outcome, *, chance: float = 0.5) -> Transi
         case Unstarted(delay):
             status = Status.PENDING if delay is None else Status.SCHEDULED
             return _transition(attempt, status, delay=delay, isolate=attempt.isolate)
-        case Crashed():
-            return _crashed(attempt)
+        case Crashed() | Died():
+            return _crashed(attempt, outcome)
         case Expired():
             return _transition(attempt, Status.CANCELLED, error=_expired_error(attempt))
         case Overdue(started):
@@ -339,25 +350,30 @@ def _retried(
     )
 
 
-def _crashed(attempt: Attempt) -> Transition:
-    """A crash costs no retry; the last crash but one asks for isolation (design 7.5, seed:R21)."""
+def _crashed(attempt: Attempt, outcome: Crashed | Died) -> Transition:
+    """A crash costs no retry. After a worker's loss, the last crash but one asks for isolation
+    (design 7.5, seed:R21); what a worker has itself seen needs no lease to have ended."""
+    seen = isinstance(outcome, Died)
     crashes = attempt.crash_count + 1
+    what = "its worker was lost while it ran"
+    if isinstance(outcome, Died):
+        what = f"its process {outcome.reason}"
     error = ErrorInfo(
-        type="WorkerLost",
-        message=f"its worker was lost while it ran ({crashes} of at most {attempt.max_crashes})",
+        type="ProcessDied" if seen else "WorkerLost",
+        message=f"{what} ({crashes} of at most {attempt.max_crashes})",
         kind=ErrorKind.CRASHED,
         attempts=attempt.number,
     )
     if crashes >= attempt.max_crashes:
-        return _exhausted(attempt, error, crash_count=crashes, only_if_expired=True)
+        return _exhausted(attempt, error, crash_count=crashes, only_if_expired=not seen)
     return _transition(
         attempt,
         Status.PENDING,
         crash_count=crashes,
-        isolate=crashes + 1 >= attempt.max_crashes,
+        isolate=not seen and crashes + 1 >= attempt.max_crashes,
         error=error,
         note=Note.CRASHED,
-        only_if_expired=True,
+        only_if_expired=not seen,
     )
 
 

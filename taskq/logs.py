@@ -146,6 +146,8 @@ def _attempt_line(event: events.AttemptEvent) -> tuple[int, str]:
             return logging.WARNING, (
                 f"refused the outcome of {event.attempt.type}: its lease no longer held"
             )
+        case events.ProcessDied():
+            return logging.WARNING, f"crashed {event.attempt.type}: {event.error.message}"
         case events.WorkerLost():
             level = logging.ERROR if event.dead else logging.WARNING
             return level, f"took back {event.attempt.type}: {event.error.message}"
@@ -215,6 +217,15 @@ class ContextFilter(logging.Filter):
         return True
 
 
+class PidFilter(logging.Filter):
+    """Adds the process id to every record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add it; never drops a record."""
+        record.pid = record.process
+        return True
+
+
 class TextFormatter(logging.Formatter):
     """``2026-11-29 12:00:00.123 INFO taskq: completed … activity=… type=…``; control characters
     of messages are escaped, so that a payload cannot forge lines (threat:T15)."""
@@ -250,14 +261,30 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(_plain(content))
 
 
-def configure(level: str, style: str) -> None:
-    """For the CLI: send every record of at least ``level`` to stderr as ``text`` or ``json``."""
+def configure(level: str, style: str, *, with_pid: bool = False) -> None:
+    """For the CLI: send every record of at least ``level`` to stderr as ``text`` or ``json``.
+
+    ``with_pid``: it is one of several processes, whose lines come together.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     handler.addFilter(ContextFilter())
+    if with_pid:
+        handler.addFilter(PidFilter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for noisy in ("alembic", "sqlalchemy", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def configured() -> tuple[str, str] | None:
+    """The level and style that ``configure`` was last told; None if logging is set up otherwise."""
+    root = logging.getLogger()
+    for handler in root.handlers:
+        if isinstance(handler.formatter, JsonFormatter):
+            return logging.getLevelName(root.level), "json"
+        if isinstance(handler.formatter, TextFormatter):
+            return logging.getLevelName(root.level), "text"
+    return None
 
 
 def deaf(location: str) -> None:
@@ -275,6 +302,18 @@ def signalled(name: str, *, first: bool) -> None:
         logger.info("%s received: handlers may end; a second signal stops them now", name)
     else:
         logger.info("%s received again: handlers are stopped now", name)
+
+
+def fleet_started(count: int, health: str | None) -> None:
+    """Say that worker processes are about to be started."""
+    where = "" if health is None else f", health at {health}"
+    logger.info("starting %d worker processes%s", count, where)
+
+
+def member_ended(name: str, pid: int, code: int, pause: float) -> None:
+    """Say that a worker process ended, and when another takes its place."""
+    how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+    logger.warning("%s, process %d, ended %s: another starts in %g s", name, pid, how, pause)
 
 
 def threads_left(count: int) -> None:
@@ -318,7 +357,8 @@ def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
     """What the record says about its activity, safe to print."""
-    found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    named = (*FIELDS, "pid")
+    found = {name: getattr(record, name) for name in named if hasattr(record, name)}
     return {
         name: _escaped(value) if isinstance(value, str) else value for name, value in found.items()
     }
@@ -337,7 +377,15 @@ def _given(record: logging.LogRecord) -> dict[str, object]:
     return {name: value for name, value in vars(record).items() if name not in _USUAL}
 
 
-_USUAL = {*vars(logging.makeLogRecord({})), *FIELDS, "traceback", "taskName", "message", "asctime"}
+_USUAL = {
+    *vars(logging.makeLogRecord({})),
+    *FIELDS,
+    "pid",
+    "traceback",
+    "taskName",
+    "message",
+    "asctime",
+}
 
 
 DEEPEST = 10

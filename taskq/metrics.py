@@ -35,6 +35,7 @@ COUNTERS: Mapping[str, str] = {
     "activity_panic": "attempts whose handler raised anything but one of taskq's own errors",
     "activity_crashed": "attempts lost with their worker, as the reaper found them",
     "activity_snoozed": "attempts whose handler asked to run later",
+    "activity_process_died": "attempts whose own process died, to be run again",
     "activity_interrupted": "attempts that a shutdown stopped and put back",
     "activity_handed_back": "activities claimed here, not started, and put back",
     "activity_handler_not_found": "activities claimed by a catch-all that has no handler for them",
@@ -166,6 +167,7 @@ _ENDS: Mapping[type[events.Finished], tuple[str, str]] = {
     events.Snoozed: ("activity_snoozed", "snoozed"),
     events.Unhandled: ("activity_handler_not_found", "unhandled"),
     events.Interrupted: ("activity_interrupted", "interrupted"),
+    events.ProcessDied: ("activity_process_died", "crashed"),
     events.OutcomeRefused: ("activity_lost_completion", "refused"),
 }
 """For each end of an attempt its counter, and its name as the label ``outcome``."""

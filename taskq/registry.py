@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
+from types import MappingProxyType
 from typing import Any, cast
 
 import msgspec
 
 from taskq.engine.handler import Handler
+from taskq.engine.outside import Encoded, Outside
 from taskq.errors import ConfigurationError, SerializationError
 from taskq.hooks import HOOKS, hook_type
 from taskq.logs import priorities_are_off, unfit_result
@@ -112,18 +114,21 @@ class Registry:
             )
         return task.definition.codec.decode_result
 
-    def handlers(self) -> dict[str, Handler]:
-        """What a worker can run, by activity type: tasks, their aliases and their hooks."""
+    @property
+    def in_processes(self) -> list[Definition]:
+        """The tasks with ``run_in="process"``."""
+        every = (task.definition for task in self.tasks.values())
+        return [definition for definition in every if definition.run_in == "process"]
+
+    def handlers(self, outside: Mapping[str, Outside] = MappingProxyType({})) -> dict[str, Handler]:
+        """What a worker can run, by activity type: tasks, their aliases and their hooks.
+
+        ``outside`` says, by the names of tasks, which of them run in processes.
+        """
         handlers: dict[str, Handler] = {}
         for task in self.tasks.values():
             definition = task.definition
-            handler = Handler(
-                function=definition.function,
-                is_async=task.is_async,
-                decode=definition.codec.decode,
-                encode=_encoder(definition),
-                no_retry=definition.no_retry,
-            )
+            handler = _handler(task, outside.get(definition.name))
             for name in (definition.name, *definition.aliases):
                 handlers[name] = handler
                 for hook, function in definition.hooks.items():
@@ -131,7 +136,30 @@ class Registry:
         return handlers
 
 
-def _encoder(definition: Definition) -> Callable[[object], str]:
+def _handler(task: Task[..., Any], outside: Outside | None) -> Handler:
+    definition = task.definition
+    encode = encoder(definition)
+    return Handler(
+        function=definition.function,
+        is_async=task.is_async,
+        decode=definition.codec.decode if outside is None else _undecoded,
+        encode=encode if outside is None else _unless_encoded(encode),
+        no_retry=definition.no_retry,
+        outside=outside,
+    )
+
+
+def _undecoded(_: str) -> tuple[tuple[object, ...], Mapping[str, object]]:
+    """The arguments are decoded where the handler runs."""
+    return (), {}
+
+
+def _unless_encoded(encode: Callable[[object], str]) -> Callable[[object], str]:
+    """Middleware may have put a value in the place of the result."""
+    return lambda value: str(value) if isinstance(value, Encoded) else encode(value)
+
+
+def encoder(definition: Definition) -> Callable[[object], str]:
     """Encodes results. One that does not fit the return annotation is stored all the same, since
     its handler has run; but whoever awaits it will not be able to read it, so that is said."""
     codec = definition.codec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack, cast
+from typing import Any, ClassVar, Generic, Literal, ParamSpec, Protocol, Self, TypeVar, Unpack, cast
 from uuid import UUID
 
 import msgspec
@@ -87,6 +87,16 @@ class Client(Tracker, Protocol):
         ...
 
 
+class Door:
+    """Where an app's tasks find its client, all of them the same one.
+
+    In a process of a worker's own it is that worker's (see ``processes``).
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+
 class Effective(Struct, frozen=True, kw_only=True):
     """Task options with every one decided."""
 
@@ -102,7 +112,8 @@ class Effective(Struct, frozen=True, kw_only=True):
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """What the decorator recorded. ``hooks`` are functions of one DeadLetter."""
+    """What the decorator recorded. ``hooks`` are functions of one DeadLetter; ``run_in`` is for
+    plain functions."""
 
     name: str
     function: Callable[..., Any]
@@ -111,6 +122,7 @@ class Definition(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     no_retry: tuple[type[BaseException], ...] = ()
     hooks: Mapping[Hook, HookFunction] = {}
+    run_in: Literal["thread", "process"] = "thread"
 
 
 class Task(Generic[P, R]):
@@ -124,14 +136,14 @@ class Task(Generic[P, R]):
     def __init__(
         self,
         definition: Definition,
-        client: Client,
+        door: Door,
         *,
         options: TaskOptions | None = None,
         call: CallOptions | None = None,
     ) -> None:
         functools.update_wrapper(cast("Callable[..., Any]", self), definition.function)
         self._definition = definition
-        self._client = client
+        self._door = door
         self._options = options or TaskOptions()
         self._call = call or CallOptions()
 
@@ -148,6 +160,15 @@ class Task(Generic[P, R]):
     def belongs_to(self, client: Client) -> bool:
         """Whether this is the client of the app that made the task."""
         return client is self._client
+
+    @property
+    def door(self) -> Door:
+        """Where it finds its app's client."""
+        return self._door
+
+    @property
+    def _client(self) -> Client:
+        return self._door.client
 
     def options(self, **options: Unpack[CallArguments]) -> Self:
         """The same task with other options for the calls made through what is returned.
@@ -285,7 +306,7 @@ class Task(Generic[P, R]):
         return self._copy(self._options, call)
 
     def _copy(self, options: TaskOptions, call: CallOptions) -> Self:
-        return type(self)(self._definition, self._client, options=options, call=call)
+        return type(self)(self._definition, self._door, options=options, call=call)
 
     def _built(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Activity[R]:
         return self._activity(self._definition.codec.encode(args, kwargs))

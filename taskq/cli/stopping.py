@@ -40,6 +40,7 @@ class Stopping:
         self._engine = engine
         self._grace = grace
         self._signals: list[int] = []
+        self._asked = 0
         self._told = 0
         self._bell = Doorbell()
         self.cut = False
@@ -48,7 +49,7 @@ class Stopping:
     def on_event(self, event: Event) -> None:
         """Note what was not over in time."""
         if isinstance(event, Interrupted):
-            self.cut = self.cut or len(self._signals) > 1
+            self.cut = self.cut or self._stage > 1
         elif isinstance(event, WorkerStopped):
             self.stuck = self._engine.health().threads_stuck
 
@@ -57,13 +58,27 @@ class Stopping:
         while True:
             await self._bell.wait()
             self._bell.clear()
-            while self._told < len(self._signals):
+            while self._told < self._stage:
                 self._told += 1
                 self._tell(self._told)
 
     def _tell(self, count: int) -> None:
-        logs.signalled(signal.Signals(self._signals[count - 1]).name, first=count == 1)
+        signals = self._signals[count - 1 : count]
+        what = signal.Signals(signals[0]).name if signals else "a stop of all workers"
+        logs.signalled(what, first=count == 1)
         self._engine.stop(self._grace if count == 1 else 0)
+
+    @property
+    def _stage(self) -> int:
+        """1: gracefully, 2: now. A service manager sends its signal to parent and members alike, so
+        that what comes both ways is one stop."""
+        return max(len(self._signals), self._asked)
+
+    def ask(self, stage: int) -> None:
+        """The parent of this worker's process asks for a stop, see ``fleet``. From any thread."""
+        if stage > self._stage:
+            self._asked = stage
+            self._begin()
 
     def listen(self) -> None:
         """Take SIGINT and SIGTERM from here on; in the main thread only."""
@@ -73,7 +88,7 @@ class Stopping:
     def over(self) -> None:
         """The worker has stopped. A signal that comes while the interpreter ends, which is when it
         gives signals back their default, must not make a clean end look like a violent one."""
-        if self._signals:
+        if self._stage:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
 
@@ -81,6 +96,9 @@ class Stopping:
         self._signals.append(number)
         if len(self._signals) > 2:
             os._exit(1)
-        seconds = self._grace + MARGIN if len(self._signals) == 1 else NOW
+        self._begin()
+
+    def _begin(self) -> None:
+        seconds = self._grace + MARGIN if self._stage == 1 else NOW
         faulthandler.dump_traceback_later(seconds, exit=True, file=2)
         self._bell.ring()

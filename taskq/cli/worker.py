@@ -15,12 +15,14 @@ from msgspec import Struct
 
 from taskq.app import TaskQ
 from taskq.assembly import WorkerArguments, engine_for, run_engine
-from taskq.bridge import busy_threads
+from taskq.bridge import busy_threads, serve_in_thread
 from taskq.cli.banner import banner
 from taskq.cli.command import Command
 from taskq.cli.failure import Refused, translated
+from taskq.cli.fleet import run_fleet
 from taskq.cli.health import health_endpoint
 from taskq.cli.loading import chosen, load_app
+from taskq.cli.member import Membership, Place, place
 from taskq.cli.names import names
 from taskq.cli.output import endure, flush, say
 from taskq.cli.reload import SourceWatch, run_again
@@ -57,6 +59,7 @@ class Run(Struct, frozen=True, kw_only=True):
     log_format: Literal["text", "json"]
     health_port: int | None
     sources: SourceWatch | None
+    place: Place | None = None
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -118,6 +121,11 @@ class Ending(Struct, frozen=True, kw_only=True):
     "--shutdown-grace", type=float, metavar="SECONDS",
     help="How long handlers may go on after a stop.  [default: 30]",
 )  # fmt: skip
+@click.option(
+    "-w", "--processes", type=click.IntRange(1, 1000), metavar="N",
+    help="So many worker processes; those that end are replaced.",
+)  # fmt: skip
+@click.option("--member", hidden=True)
 @click.option("-n", "--name", help="Its name.  [default: host and process id]")
 @click.option(
     "--health-port", type=click.IntRange(0, 65535), metavar="PORT",
@@ -131,6 +139,8 @@ def worker_command(
     log_level: str,
     log_format: Literal["text", "json"],
     health_port: int | None,
+    processes: int | None,
+    member: str | None,
     **flags: Unpack[Flags],
 ) -> None:
     """Run activities of APP, written module:attribute, for example app:taskq.
@@ -141,13 +151,26 @@ def worker_command(
     """
     if backend == "trio" and find_spec("trio") is None:
         raise Refused('--async-backend trio needs trio: pip install "taskq-anyio[trio]"')
+    if reload and processes is not None:
+        raise Refused("--reload is for one worker in one process: leave out -w/--processes")
     sources = SourceWatch(Path.cwd()) if reload else None
     endure()
-    configure(log_level, log_format)
-    run = Run(backend=backend, log_format=log_format, health_port=health_port, sources=sources)
+    configure(log_level, log_format, with_pid=processes is not None)
+    if processes is not None and member is None:
+        raise click.exceptions.Exit(
+            run_fleet(processes, burst=flags["burst"], health_port=health_port)
+        )
+    run = Run(
+        backend=backend,
+        log_format=log_format,
+        health_port=health_port if member is None else None,
+        sources=sources,
+        place=None if member is None else place(member),
+    )
     try:
         found = load_app(chosen(app, app_option))
-        engine = engine_for(found, worker_arguments(flags))
+        engine = engine_for(found, _named(worker_arguments(flags), run.place))
+        _check_shared(found, run)
     except (click.ClickException, ConfigurationError) as error:
         if sources is None:
             raise
@@ -188,12 +211,38 @@ def worker_arguments(flags: Flags) -> WorkerArguments:
     return {**arguments, **cast("WorkerArguments", more)}
 
 
+def _named(arguments: WorkerArguments, place: Place | None) -> WorkerArguments:
+    """Each of several workers has a name of its own."""
+    if place is not None and "name" in arguments:
+        arguments["name"] = f"{arguments['name']}-{place.seat + 1}"
+    return arguments
+
+
+def _check_shared(found: TaskQ, run: Run) -> None:
+    store = found.client.store
+    if run.place is not None and not store.capabilities.shared:
+        raise Refused(
+            f"{store.location} lives inside one process: several cannot work on it (-w/--processes)"
+        )
+
+
 def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:
     """Run the worker's event loop until the worker has stopped."""
     stopping = Stopping(engine, engine.options.shutdown_grace)
     found.publisher.add(LoggingListener())
     found.publisher.add(stopping)
     stopping.listen()
+    serving = None
+    if run.place is not None:
+        options = engine.options
+        membership = Membership(
+            run.place,
+            engine,
+            name=options.name,
+            grace=options.shutdown_grace,
+            stop=stopping.ask,
+        )
+        serving = serve_in_thread(membership.serve)
     try:
         return anyio.run(
             partial(_serve, found, engine, run, stopping),
@@ -202,6 +251,8 @@ def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:
         )
     finally:
         stopping.over()
+        if serving is not None:
+            serving.stop()
 
 
 def backend_options(backend: AsyncBackend) -> dict[str, object]:

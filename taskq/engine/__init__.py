@@ -23,9 +23,10 @@ from taskq.engine.access import Access
 from taskq.engine.failure import sole
 from taskq.engine.ground import Ground
 from taskq.engine.handler import Handler
-from taskq.engine.health import Health, State
+from taskq.engine.health import Health, State, Stuck
 from taskq.engine.holdings import Holdings
 from taskq.engine.options import EngineOptions
+from taskq.engine.outside import Processes
 from taskq.engine.parts import Parts
 from taskq.engine.permits import Permits
 from taskq.engine.report import ErrorLog
@@ -36,7 +37,7 @@ from taskq.middleware import Middleware
 from taskq.schedule import Schedule
 from taskq.snapshot import WorkerInfo
 
-__all__ = ("Engine", "EngineOptions", "ErrorLog", "Handler", "Health", "State")
+__all__ = ("Engine", "EngineOptions", "ErrorLog", "Handler", "Health", "State", "Stuck")
 
 LONGEST_CALL = 30.0
 """Seconds after which a call to the store has failed, if no lease is shorter."""
@@ -49,7 +50,8 @@ class Engine:
     them. ``schedules`` are put into the store when it starts. ``emit`` publishes events and does
     not raise; it is called on the thread where something happened. ``owner`` becomes
     ``current().owner``. ``random`` gives numbers in 0 to 1. ``dump`` writes the stacks of all
-    threads somewhere; it is called when the event loop is stuck.
+    threads somewhere; it is called when the event loop is stuck. ``processes`` are those in which
+    some of the handlers run; they are ended with it.
 
     Raises ConfigurationError when the options ask for types without handler.
     """
@@ -69,6 +71,7 @@ class Engine:
         middleware: Sequence[Middleware] = (),
         schedules: Sequence[Schedule] = (),
         dump: Callable[[], None] = lambda: None,
+        processes: Processes | None = None,
     ) -> None:
         self.id = new_id()
         self._types = options.claimed_types(handlers)
@@ -84,6 +87,7 @@ class Engine:
         self._new_id = new_id
         self._random = random
         self._dump = dump
+        self._processes = processes
         self._supervisor = Supervisor(
             worker=self.id,
             clock=clock,
@@ -143,6 +147,16 @@ class Engine:
         """It runs no more, or will never run: readers of ``errors`` end. Safe to repeat."""
         self._state = State.STOPPED
         self.errors.close()
+
+    @property
+    def stuck(self) -> Stuck | None:
+        """Whether it should be replaced, from any thread."""
+        parts = self._parts
+        if parts is None:
+            return None
+        if parts.pulse.stuck:
+            return Stuck.LOOP
+        return Stuck.SLOTS if parts.slots.all_stuck else None
 
     def health(self) -> Health:
         """How it fares, from any thread."""
@@ -213,6 +227,8 @@ class Engine:
                 self._failure = sole(error)
             finally:
                 await self._leave(parts)
+                if self._processes is not None:
+                    await self._processes.aclose()
                 ended.set()
 
     async def _live(self, parts: Parts, lifeline: TaskGroup, task_status: TaskStatus[None]) -> None:
@@ -228,6 +244,8 @@ class Engine:
             self._start(lifeline, "deadlock", parts.deadlock.run)
         self._start(lifeline, "reporter", parts.reporter.run)
         self._start(lifeline, "controls", parts.controls.run)
+        if self._processes is not None:
+            self._start(lifeline, "processes", partial(self._tidy, self._processes))
         async with anyio.create_task_group() as slots:
             slots.start_soon(parts.slots.run)
             intake = (
@@ -255,6 +273,12 @@ class Engine:
         loop = Loop()
         group.start_soon(loop.run, partial(self._supervisor.supervise, name, work))
         return loop
+
+    async def _tidy(self, processes: Processes) -> None:
+        while True:
+            await processes.tidy()
+            self._supervisor.progress("processes")
+            await anyio.sleep(IDLE)
 
     async def _keep(self, parts: Parts) -> None:
         await self._bridge.call(parts.keeper.run, deadline=None)

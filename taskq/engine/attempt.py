@@ -20,6 +20,7 @@ from taskq.engine.handler import Handler
 from taskq.engine.holdings import Held, Stop
 from taskq.engine.isolation import run_isolated
 from taskq.engine.limit import TimeLimit
+from taskq.engine.outside import Encoded
 from taskq.engine.seat import Seat, Seating
 from taskq.events import Started
 from taskq.lifecycle import (
@@ -77,6 +78,7 @@ class Runner:
         self._stopping = stopping
         self._async = _folded(middleware, _call)
         self._sync = _folded(middleware, self._call_in_thread)
+        self._outside = _folded(middleware, self._call_outside)
 
     async def run(self, held: Held, handler: Handler) -> Outcome:
         """Run a claimed attempt to its end. Never raises, except for cancellation from outside."""
@@ -92,7 +94,7 @@ class Runner:
         waited = held.waited = max(0.0, (self._clock.now() - attempt.ready_at).total_seconds())
         here = self._clock.monotonic() - held.received_at
         self._emit(Started(attempt=attempt, waited=waited, unclaimed=max(0.0, waited - here)))
-        chain = self._async if handler.is_async else self._sync
+        chain = self._chain(handler)
         context.seat(partial(Seat, held, self._seating))
         work = run_isolated(variables, chain(Run(held, handler, context, args, kwargs)))
         try:
@@ -103,6 +105,11 @@ class Runner:
         if isinstance(outcome, TimedOut):
             context.mark_cancelled()
         return outcome
+
+    def _chain(self, handler: Handler) -> Chain:
+        if handler.outside is not None:
+            return self._outside
+        return self._async if handler.is_async else self._sync
 
     async def _ended(self, held: Held, handler: Handler, work: Awaitable[object]) -> Outcome:
         """Await the work within its timeout. A value counts whenever it comes (seed:R11, W32)."""
@@ -146,6 +153,19 @@ class Runner:
         run.held.threads += 1
         function = partial(run.handler.function, *run.args, **run.kwargs)
         return await run_in_thread(function, on_end=partial(self._thread_ended, run.held))
+
+    async def _call_outside(self, run: Run) -> object:
+        """Run a handler in a process. To start one is no running time: the timeout stands still."""
+        outside, held = run.handler.outside, run.held
+        if outside is None or held.limit is None:
+            raise RuntimeError("the attempt is over: middleware called its handler too late")
+        held.pause()
+        try:
+            program = await outside.program(held.attempt)
+        finally:
+            held.resume(self._clock.monotonic(), grace=self._lease)
+        async with program:
+            return Encoded(await program.run(held.attempt, run.context))
 
     async def _thread_permit(self, held: Held) -> None:
         """Waiting for a thread is no running time: the timeout stands still meanwhile."""

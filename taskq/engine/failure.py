@@ -13,6 +13,7 @@ from traceback import TracebackException
 from types import TracebackType
 from typing import cast
 
+from taskq.engine.outside import EndedOutside
 from taskq.errors import (
     ActivityCancelled,
     ActivityFailed,
@@ -20,7 +21,7 @@ from taskq.errors import (
     Snooze,
     TaskQError,
 )
-from taskq.lifecycle import Failed, Snoozed
+from taskq.lifecycle import Died, Failed, Snoozed
 from taskq.model import Attempt, ErrorInfo, ErrorKind
 
 LONGEST_MESSAGE = 4096
@@ -32,13 +33,22 @@ LONGEST_CHAIN = 100
 LONGEST_DELAY = 100 * 365.25 * 86400.0
 """Seconds: a hundred years."""
 
-_PLUMBING = ("taskq.engine", "taskq.bridge", "anyio", "trio", "asyncio", "outcome", "threading")
+_PLUMBING = (
+    "taskq.engine",
+    "taskq.processes",
+    "taskq.bridge",
+    "anyio",
+    "trio",
+    "asyncio",
+    "outcome",
+    "threading",
+)
 """Modules whose frames stand between the engine and the handler."""
 
 
 def classify(
     error: BaseException, attempt: Attempt, *, no_retry: tuple[type[BaseException], ...] = ()
-) -> Failed | Snoozed:
+) -> Failed | Snoozed | Died:
     """The outcome of an attempt whose handler raised ``error``.
 
     Asked in this order: taskq's own exceptions, ``no_retry``, a boolean ``retryable`` of the error
@@ -47,6 +57,8 @@ def classify(
     such a failure.
     """
     cause = sole(error)
+    if isinstance(cause, EndedOutside):
+        return cause.outcome
     if isinstance(cause, Snooze):
         return _snoozed(cause, attempt)
     if isinstance(cause, RetryError):

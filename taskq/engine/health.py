@@ -17,6 +17,15 @@ class State(StrEnum):
     STOPPED = "stopped"
 
 
+class Stuck(StrEnum):
+    """What an engine cannot get out of by itself: another process in its place would help."""
+
+    LOOP = "loop"
+    """Its event loop does not answer, for longer than the longest timeout and a minute."""
+    SLOTS = "slots"
+    """Every slot is held by a thread past its timeout."""
+
+
 class Health(Struct, frozen=True, kw_only=True):
     """A look at a worker. ``healthy`` means that everything made progress lately, not that the
     process is up; otherwise ``reasons`` says in words what is wrong.

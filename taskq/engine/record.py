@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack, assert_never
 
 from taskq import events
 from taskq.engine.rollup import Count
-from taskq.lifecycle import Settlement, Transition, Verdict, cancelled_error
+from taskq.lifecycle import Note, Settlement, Transition, Verdict, cancelled_error
 from taskq.model import Attempt, ErrorInfo, Status
 
 UNKNOWN = ErrorInfo(type="Unknown", message="no error was recorded")
@@ -48,6 +48,8 @@ def event_of(
             return events.Unhandled(attempt=attempt, **times, delay=delay)
         case Status.SCHEDULED:
             return events.Snoozed(attempt=attempt, **times, delay=delay)
+        case Status.PENDING if transition.note is Note.CRASHED and not transition.only_if_expired:
+            return events.ProcessDied(attempt=attempt, **times, error=error)
         case Status.PENDING | Status.PROCESSING:
             return events.Interrupted(attempt=attempt, **times)
         case _:
@@ -77,7 +79,7 @@ def _status(transition: Transition, settlement: Settlement) -> Status:
 def _name(transition: Transition, settlement: Settlement) -> str:
     status = _status(transition, settlement)
     if status is Status.PENDING:
-        return "crashed" if transition.only_if_expired else "interrupted"
+        return "crashed" if transition.note is Note.CRASHED else "interrupted"
     if status is Status.SCHEDULED:
         return "unhandled" if transition.note is None else "snoozed"
     return status.value

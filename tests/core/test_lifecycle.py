@@ -17,6 +17,7 @@ from taskq.lifecycle import (
     TRANSITIONS,
     Cancelled,
     Crashed,
+    Died,
     Expired,
     Failed,
     Interrupted,
@@ -41,6 +42,7 @@ OUTCOMES: list[Outcome] = [
     Failed(error=ERROR, delay=7.0),
     TimedOut(ERROR),
     Cancelled(),
+    Died("ended"),
     Interrupted(),
     Snoozed(3.0),
     Crashed(),
@@ -269,6 +271,19 @@ def test_crashes_used_up_dead_letter() -> None:
     assert (transition.status, transition.crash_count) == (Status.DEAD_LETTER, 3)
     assert transition.error is not None
     assert transition.error.kind is ErrorKind.CRASHED
+
+
+def test_a_death_that_its_worker_has_seen_counts_at_once_and_isolates_nothing() -> None:
+    """Neither waits for a lease to end, nor asks for a last run alone: see Crashed."""
+    again = decide(attempt(crash_count=1, retry_count=1), Died("was killed by SIGSEGV"))
+    last = decide(attempt(crash_count=2), Died("ended with exit code 1"))
+
+    assert (again.status, again.crash_count, again.retry_count) == (Status.PENDING, 2, 1)
+    assert again.delay is None and not again.isolate and not again.only_if_expired
+    assert last.status is Status.DEAD_LETTER and not last.only_if_expired
+    assert again.error is not None and last.error is not None
+    assert again.error.message == "its process was killed by SIGSEGV (2 of at most 3)"
+    assert last.error.kind is ErrorKind.CRASHED
 
 
 def test_isolation_lasts_until_the_activity_ends() -> None:

@@ -52,6 +52,7 @@ def ends(attempt: Attempt = ATTEMPT, why: ErrorInfo | None = None) -> Iterator[e
     yield events.Snoozed(**times, delay=1.0)
     yield events.Unhandled(**times, delay=5.0)
     yield events.Interrupted(**times)
+    yield events.ProcessDied(**times, error=error(kind=ErrorKind.CRASHED))
     yield events.OutcomeRefused(**times)
 
 

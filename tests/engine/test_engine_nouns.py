@@ -28,6 +28,7 @@ from taskq.events import BackgroundError
 from taskq.identifiers import new_id
 from taskq.lifecycle import (
     Crashed,
+    Died,
     Failed,
     Interrupted,
     Outcome,
@@ -354,6 +355,7 @@ FAILED = Failed(error=ErrorInfo(type="E", message="m"))
         (Snoozed(1.0), Status.SCHEDULED, "Snoozed", "snoozed"),
         (Unstarted(5.0), Status.SCHEDULED, "Unhandled", "unhandled"),
         (Crashed(), Status.PENDING, "Interrupted", "crashed"),
+        (Died("ended"), Status.PENDING, "ProcessDied", "crashed"),
     ],
 )
 def test_a_settled_transition_has_one_name(

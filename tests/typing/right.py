@@ -212,3 +212,11 @@ async def use_schedules() -> None:
     assert_type(made.name, str)
     assert_type(await taskq.schedules.atrigger("weekly"), ActivityFuture[object])
     taskq.schedules.update("weekly", every=timedelta(hours=1), overlap="skip", reason="why")
+
+
+@taskq.activity(run_in="process", timeout=60)
+def crunch(numbers: list[float]) -> float:
+    return sum(numbers)
+
+
+assert_type(crunch.delay([1.0]), ActivityFuture[float])

@@ -66,6 +66,10 @@ async def in_a_transaction(session: AsyncSession, sync: Session, connection: Con
 async def typo() -> None: ...
 
 
+@taskq.activity(run_in="fork")  # wrong
+def forked() -> None: ...
+
+
 @taskq.activity(on_dead_letter=3)  # wrong
 async def bad_hook() -> None: ...
 

@@ -42,6 +42,7 @@ from taskq.lifecycle import (
     RETRYABLE_BY_OPERATOR,
     Cancelled,
     Crashed,
+    Died,
     Expired,
     Failed,
     Interrupted,
@@ -91,6 +92,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Interrupted(),
     Snoozed(5.0),
     Crashed(),
+    Died("ended"),
     Expired(),
     Overdue(started=True),
 )

@@ -1,0 +1,295 @@
+"""``taskq worker -w N``: worker processes under one parent, which replaces those that end.
+
+Each is the same command in a fresh interpreter with a pipe to the parent: it says each second how
+it fares, and hears of a stop; when the pipe closes, whoever is left knows. Members are in process
+groups of their own, so that Ctrl-C reaches them once, through the parent.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from types import FrameType
+from typing import Final
+
+import anyio
+import msgspec
+from anyio.abc import UNIXSocketStream
+
+from taskq import logs
+from taskq.bridge import Doorbell
+from taskq.cli.health import HealthEndpoint, health_endpoint
+from taskq.cli.member import EVERY, GRACEFULLY, NOW, Report
+from taskq.cli.stopping import MARGIN
+from taskq.cli.stopping import NOW as NOW_SECONDS
+from taskq.clock import Clock, SystemClock
+from taskq.engine import Health, State
+
+FIRST: Final = 1.0
+LAST: Final = 30.0
+"""Seconds before a member that ended is replaced: doubling from the first to the last."""
+PROVEN: Final = 60.0
+"""Seconds of life after which the pause begins anew."""
+PATIENCE: Final = 5.0
+"""Seconds of silence after which a member counts as unhealthy, and for which the other members wait
+for the first one to run."""
+GLANCE: Final = 0.2
+"""Seconds between two looks whether a member is still there."""
+GRACE: Final = 30.0
+"""Seconds of grace of a member that has not said how many it has."""
+
+
+class Member:
+    """One process, as the parent sees it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stream: UNIXSocketStream, now: float):
+        self.process = process
+        self.began_at = now
+        self.heard_at = now
+        self.report: Report | None = None
+        self._stream = stream
+        self._silent = anyio.Event()
+
+    @property
+    def name(self) -> str:
+        """Its worker's name, as far as it is known."""
+        return self.report.name if self.report is not None else "worker"
+
+    async def reports(self, clock: Clock) -> None:
+        """Take in what it says until it says no more."""
+        lines = b""
+        while True:
+            try:
+                lines += await self._stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                self._silent.set()
+                return
+            *whole, lines = lines.split(b"\n")
+            if whole:
+                self.report = msgspec.json.decode(whole[-1], type=Report)
+                self.heard_at = clock.monotonic()
+
+    async def say(self, word: bytes) -> None:
+        """Tell it to stop; nothing is said to one that is gone."""
+        try:
+            with anyio.move_on_after(1.0):
+                await self._stream.send(word)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
+
+    async def ends(self) -> int:
+        """Wait for its end; its exit code, negative for a signal."""
+        while self.process.poll() is None:
+            with anyio.move_on_after(GLANCE):
+                await self._silent.wait()
+            if self._silent.is_set():
+                await anyio.sleep(GLANCE / 10)
+        await self._stream.aclose()
+        return self.process.returncode
+
+    def kill(self) -> None:
+        """End it now."""
+        if self.process.poll() is None:
+            self.process.kill()
+
+
+class Fleet:
+    """The members and what is to become of them. ``burst``: each ends when nothing is left to do,
+    and so does the fleet. Use ``run`` once, in the main thread."""
+
+    def __init__(self, count: int, *, burst: bool) -> None:
+        self._burst = burst
+        self._clock = SystemClock()
+        self._members: list[Member | None] = [None] * count
+        self._signals: list[int] = []
+        self._stopping = Doorbell()
+        self._first_runs = anyio.Event()
+        self._code = 0
+
+    def listen(self) -> None:
+        """Take SIGINT and SIGTERM from here on."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    async def run(self, health_port: int | None) -> int:
+        """Keep the members running until stopped. 0 when all ended well, else 1; the exit code of
+        the first one, if it never came to run."""
+        endpoint = None
+        if health_port is not None:
+            endpoint = await health_endpoint(health_port, self.health)
+        logs.fleet_started(len(self._members), endpoint.url if endpoint is not None else None)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._heed)
+            if endpoint is not None:
+                group.start_soon(HealthEndpoint.serve, endpoint)
+            try:
+                async with anyio.create_task_group() as seats:
+                    for seat in range(len(self._members)):
+                        seats.start_soon(self._keep, seat)
+            finally:
+                for member in self._alive():
+                    member.kill()
+            group.cancel_scope.cancel()
+        return self._code
+
+    def health(self) -> Health:
+        """All of them together: healthy if each of them is there and is."""
+        reasons: list[str] = []
+        found: list[Health] = []
+        for seat, member in enumerate(self._members):
+            if member is None or member.report is None:
+                reasons.append(f"worker {seat + 1} is not running")
+                continue
+            said = member.report.health
+            found.append(said)
+            if self._clock.monotonic() - member.heard_at > PATIENCE:
+                reasons.append(f"{member.name} says nothing")
+            reasons += [f"{member.name}: {reason}" for reason in said.reasons]
+        return Health(
+            state=State.STOPPING if self._signals else State.RUNNING,
+            healthy=not reasons,
+            reasons=tuple(reasons),
+            slots=sum(health.slots for health in found),
+            slots_used=sum(health.slots_used for health in found),
+            suspended=sum(health.suspended for health in found),
+            threads_stuck=sum(health.threads_stuck for health in found),
+            last_progress={},
+        )
+
+    def _alive(self) -> list[Member]:
+        return [member for member in self._members if member is not None]
+
+    async def _keep(self, seat: int) -> None:
+        """Keep one seat taken."""
+        if seat:
+            await self._first_runs.wait()
+        pause = FIRST
+        while not self._signals and not self._code:
+            member = self._members[seat] = await self._started(seat)
+            code = await self._watched(member)
+            self._members[seat] = None
+            if self._over(code):
+                return
+            if self._clock.monotonic() - member.began_at >= PROVEN:
+                pause = FIRST
+            logs.member_ended(member.name, member.process.pid, code, pause)
+            with anyio.move_on_after(pause):
+                await self._stopping.wait()
+            pause = min(2 * pause, LAST)
+
+    def _over(self, code: int) -> bool:
+        """Whether the seat stays empty after this."""
+        if not self._first_runs.is_set() and (code or self._burst):
+            self._code = code if code > 0 else int(code != 0)
+            self._first_runs.set()
+            return True
+        if self._signals or (self._burst and code in (0, 1)):
+            self._code = self._code or int(code != 0)
+            return True
+        return False
+
+    async def _started(self, seat: int) -> Member:
+        process, end = _spawned(seat)
+        stream = await UNIXSocketStream.from_socket(end)
+        return Member(process, stream, self._clock.monotonic())
+
+    async def _watched(self, member: Member) -> int:
+        """Hear it until it has ended."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(member.reports, self._clock)
+            group.start_soon(self._see_it_run, member)
+            if self._signals:  # they came while it was being started
+                await member.say(NOW if len(self._signals) > 1 else GRACEFULLY)
+            code = await member.ends()
+            group.cancel_scope.cancel()
+            return code
+        raise AssertionError("the scope of a group that ends by itself swallows nothing")
+
+    async def _see_it_run(self, member: Member) -> None:
+        """Let the others start when one runs, or waits for its database."""
+        while not self._first_runs.is_set():
+            await anyio.sleep(EVERY / 20)
+            report, age = member.report, self._clock.monotonic() - member.began_at
+            if report is not None and (report.health.state == State.RUNNING or age > PATIENCE):
+                self._first_runs.set()
+
+    async def _heed(self) -> None:
+        """Pass every stop on, and see that it is obeyed."""
+        async with anyio.create_task_group() as group:
+            told = 0
+            while True:
+                await self._stopping.wait()
+                while told < len(self._signals):
+                    told += 1
+                    logs.signalled(signal.Signals(self._signals[told - 1]).name, first=told == 1)
+                    group.start_soon(self._pass_on, told == 1)
+                self._first_runs.set()
+                await anyio.sleep(0.05)
+
+    async def _pass_on(self, first: bool) -> None:
+        """One grace for all of them."""
+        members = self._alive()
+        grace = max((member.grace for member in map(_report, members)), default=GRACE)
+        async with anyio.create_task_group() as group:
+            for member in members:
+                group.start_soon(member.say, GRACEFULLY if first else NOW)
+        await anyio.sleep((grace + MARGIN if first else NOW_SECONDS) + MARGIN)
+        for member in members:
+            member.kill()
+
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        self._signals.append(number)
+        if len(self._signals) > 2:
+            for member in self._alive():
+                member.kill()
+            os._exit(1)
+        self._stopping.ring()
+
+
+def _report(member: Member) -> Report:
+    return member.report or Report(name="", grace=GRACE, health=_UNKNOWN)
+
+
+_UNKNOWN: Final = Health(
+    state=State.NEW,
+    healthy=False,
+    reasons=(),
+    slots=0,
+    slots_used=0,
+    threads_stuck=0,
+    last_progress={},
+)
+
+
+def _spawned(seat: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """A member, and the parent's end of its pipe."""
+    here, there = socket.socketpair()
+    with there:
+        process = subprocess.Popen(
+            _command(there.fileno(), seat),
+            stdin=subprocess.DEVNULL,
+            pass_fds=(there.fileno(),),
+            process_group=0,
+        )
+    return process, here
+
+
+def _command(pipe: int, seat: int) -> list[str]:
+    """The command that was given, as a member: how Python was started, then the same arguments."""
+    before = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
+    command, *rest = sys.argv[1:]
+    return [sys.executable, *before, command, "--member", f"{pipe}:{seat}", *rest]
+
+
+def run_fleet(count: int, *, burst: bool, health_port: int | None) -> int:
+    """Run so many workers until stopped; the exit code."""
+
+    async def run() -> int:
+        fleet = Fleet(count, burst=burst)
+        fleet.listen()
+        return await fleet.run(health_port)
+
+    return anyio.run(run)

@@ -1,0 +1,140 @@
+"""A worker under ``taskq worker -w N``, towards its parent.
+
+It runs in a thread with an event loop of its own, so that it is heard while a handler blocks the
+worker's.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, Protocol
+
+import anyio
+from anyio.abc import UNIXSocketStream
+from msgspec import Struct
+from msgspec.json import encode
+
+from taskq.cli.failure import Refused
+from taskq.clock import Clock, SystemClock
+from taskq.engine import Health, State, Stuck
+
+EVERY: Final = 1.0
+"""Seconds between two reports."""
+LONG: Final = 10.0
+"""Seconds for which every slot may be held by a thread past its timeout."""
+
+GRACEFULLY: Final = b"s"
+NOW: Final = b"n"
+"""What a parent says: stop gracefully, stop now."""
+
+
+class Place(Struct, frozen=True):
+    """What ``--member`` says: the pipe's file descriptor, and which of the members this is."""
+
+    pipe: int
+    seat: int
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What a member says each second."""
+
+    name: str
+    grace: float
+    health: Health
+
+
+class Watched(Protocol):
+    """What a member sees of its engine."""
+
+    @property
+    def stuck(self) -> Stuck | None:
+        """What it cannot get out of by itself."""
+        ...
+
+    def health(self) -> Health:
+        """How it fares."""
+        ...
+
+
+class Membership:
+    """Reports, hears of stops, and leaves when the worker is stuck (design 7.5, 7.15).
+
+    ``stop`` is told the stage of a stop: 1 gracefully, 2 now. ``leave`` ends the process with an
+    exit code: a stuck event loop comes to no end by itself, and what it holds is lost.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        engine: Watched,
+        *,
+        name: str,
+        grace: float,
+        stop: Callable[[int], object],
+        leave: Callable[[int], object] = os._exit,
+        clock: Clock | None = None,
+    ) -> None:
+        self._place = place
+        self._engine = engine
+        self._name = name
+        self._grace = grace
+        self._stop = stop
+        self._leave = leave
+        self._clock = clock or SystemClock()
+        self._held_since: float | None = None
+
+    async def serve(self) -> None:
+        """Until cancelled."""
+        stream = await UNIXSocketStream.from_socket(self._place.pipe)
+        async with stream, anyio.create_task_group() as group:
+            group.start_soon(self._report, stream)
+            await self._hear(stream)
+
+    async def _hear(self, stream: UNIXSocketStream) -> None:
+        while True:
+            try:
+                words = await stream.receive(16)
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                self._stop(1)  # the parent is gone
+                return
+            self._stop(2 if NOW in words else 1)
+
+    async def _report(self, stream: UNIXSocketStream) -> None:
+        while True:
+            self.consider()
+            report = Report(name=self._name, grace=self._grace, health=self._engine.health())
+            # Without a parent nobody hears it; whoever hears the parent learns of that.
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await stream.send(encode(report) + b"\n")
+            new = report.health.state == State.NEW
+            await anyio.sleep(EVERY / 10 if new else EVERY)
+
+    def consider(self) -> None:
+        """Leave a worker that does nothing any more to its parent's care."""
+        match self._engine.stuck:
+            case None:
+                self._held_since = None
+            case Stuck.LOOP:
+                self._leave(1)
+            case Stuck.SLOTS:
+                now = self._clock.monotonic()
+                if self._held_since is None:
+                    self._held_since = now
+                elif now - self._held_since >= LONG:
+                    self._stop(1)
+
+
+def place(text: str) -> Place:
+    """Read what ``--member`` says. Refused for anything that a parent does not say."""
+    pipe, _, seat = text.partition(":")
+    if not pipe.isdigit() or not seat.isdigit():
+        raise Refused("--member is what a parent gives its worker processes: use -w")
+    try:
+        socket.socket(fileno=os.dup(int(pipe))).close()
+    except OSError as error:
+        raise Refused("--member is what a parent gives its worker processes: use -w") from error
+    os.set_inheritable(int(pipe), False)
+    return Place(int(pipe), int(seat))

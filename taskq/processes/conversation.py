@@ -1,0 +1,128 @@
+"""What a worker and a process say to each other while an attempt runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, assert_never
+from uuid import UUID
+
+import anyio
+from anyio.abc import TaskGroup
+
+from taskq.context import Context, waiting
+from taskq.engine.outside import EndedOutside
+from taskq.lifecycle import Died, Failed, Snoozed
+from taskq.model import Activity, Attempt, Ended, Receipt
+from taskq.processes import wire
+from taskq.processes.child import Child, Gone
+from taskq.processes.reference import Reference
+from taskq.processes.refusal import refusal
+from taskq.snapshot import ActivityInfo
+
+
+class Client(Protocol):
+    """What handlers in processes may ask of the app."""
+
+    async def asubmit(self, activities: Sequence[Activity[Any]]) -> list[Receipt]:
+        """Store calls."""
+        ...
+
+    async def wait_within(self, id: UUID, timeout: float | None) -> Ended | None:
+        """How an activity ended. Raises ResultTimeout after ``timeout`` seconds."""
+        ...
+
+    async def ainfo(self, id: UUID) -> ActivityInfo:
+        """A snapshot. Raises ActivityNotFound."""
+        ...
+
+    async def acancel(self, id: UUID, *, tree: bool = False) -> bool:
+        """Request a cancel."""
+        ...
+
+    async def acallers(self, id: UUID) -> str:
+        """The types from an activity's root down to it."""
+        ...
+
+
+class Conversation:
+    """One attempt in a process, from its first word to its last.
+
+    Its requests are served in the context of the attempt, each in a task: so a wait there gives the
+    slot up as any wait does, and what is enqueued goes the way of all calls.
+    """
+
+    def __init__(self, child: Child, client: Client, context: Context) -> None:
+        self._child = child
+        self._client = client
+        self._context = context
+
+    async def run(self, attempt: Attempt, reference: Reference) -> str:
+        """The result. Raises EndedOutside, and Gone when the process is."""
+        await self._child.send(
+            wire.Run(attempt=attempt, module=reference.module, name=reference.name)
+        )
+        done: wire.Done | None = None
+        async with anyio.create_task_group() as group:
+            done = await self._until_done(group)
+            group.cancel_scope.cancel()  # threads that the handler has left behind
+        match done:
+            case wire.Returned(result):
+                return result
+            case wire.Raised(error, retryable, delay):
+                raise EndedOutside(Failed(error=error, retryable=retryable, delay=delay))
+            case wire.Snoozed(delay):
+                raise EndedOutside(Snoozed(delay))
+            case None:
+                raise Gone
+            case _:
+                assert_never(done)
+
+    async def _until_done(self, group: TaskGroup) -> wire.Done | None:
+        """The last word; None when the process is gone without one."""
+        while True:
+            try:
+                said = await self._child.receive()
+            except Gone:
+                return None
+            match said:
+                case wire.Returned() | wire.Raised() | wire.Snoozed():
+                    return said
+                case wire.Progressed(done, total, note):
+                    self._context.progress(done, total, note)
+                case wire.Ready() | wire.Broken():
+                    pass
+                case _:
+                    group.start_soon(self._serve, said)
+
+    async def _serve(self, request: wire.Request) -> None:
+        try:
+            answer = await self._answer(request)
+        except Exception as error:
+            answer = refusal(request.request, error)
+        try:
+            await self._child.send(answer)
+        except Gone:  # whoever reads learns of it too
+            return
+
+    async def _answer(self, request: wire.Request) -> wire.Answer:
+        match request:
+            case wire.Submit(number, activities):
+                return wire.Stored(number, await self._client.asubmit(activities))
+            case wire.Wait(number, id, timeout):
+                async with waiting((id,)):
+                    return wire.Waited(number, await self._client.wait_within(id, timeout))
+            case wire.Look(number, id):
+                return wire.Looked(number, await self._client.ainfo(id))
+            case wire.Cancel(number, id, tree):
+                return wire.Met(number, await self._client.acancel(id, tree=tree))
+            case wire.Callers(number, id):
+                return wire.Named(number, await self._client.acallers(id))
+            case _:
+                assert_never(request)
+
+
+async def died(child: Child) -> EndedOutside:
+    """A process is gone without a last word: see that it is, and say how. Not to be cancelled."""
+    with anyio.CancelScope(shield=True):
+        await child.end(told=False)
+    return EndedOutside(Died(child.reason))
