@@ -259,3 +259,6 @@ class FaultyBackend:
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
         return await self._do("series", self.inner.series, since, until)
+
+    async def list(self, filter: Filter, page: Page) -> ActivityPage:
+        return await self._do("list", self.inner.list, filter, page)

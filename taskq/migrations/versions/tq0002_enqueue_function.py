@@ -172,7 +172,7 @@ BEGIN
         SELECT space.nspname INTO place FROM pg_class AS class
         JOIN pg_namespace AS space ON space.oid = class.relnamespace
         WHERE class.oid = 'taskq_activities'::regclass;
-        PERFORM pg_notify('taskq:' || CASE WHEN octet_length(place) <= 50 THEN place
+        PERFORM pg_notify('taskq:' || CASE WHEN octet_length(place) <= 49 THEN place
             ELSE left(encode(sha256(convert_to(place, 'UTF8')), 'hex'), 32) END || ':ready',
             'function');
     END IF;
