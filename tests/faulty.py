@@ -36,9 +36,11 @@ from taskq.model import Activity, Attempt, Ended, Lease, Priority, Receipt, Stat
 from taskq.schedule import Schedule, ScheduleInfo
 from taskq.snapshot import (
     ActivityInfo,
+    ActivityPage,
     Bucket,
     Cause,
     Filter,
+    Page,
     Stats,
     TimelineEntry,
     Tree,
