@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from taskq.audit import Command
+from taskq.audit import AuditEntry, Command
 from taskq.backends import (
     Cancellation,
     Capabilities,
@@ -33,6 +33,7 @@ from taskq.backends import (
 from taskq.errors import BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Priority, Receipt, Status
+from taskq.pausing import Kind, Load, Pause
 from taskq.schedule import Schedule, ScheduleInfo
 from taskq.snapshot import (
     ActivityInfo,
@@ -261,6 +262,21 @@ class FaultyBackend:
 
     async def series(self, since: datetime, until: datetime) -> list[Bucket]:
         return await self._do("series", self.inner.series, since, until)
+
+    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
+
+    async def pauses(self) -> list[Pause]:
+        return await self._do("pauses", self.inner.pauses)
+
+    async def pause(self, kind: Kind, name: str, *, command: Command) -> bool:
+        return await self._do("pause", partial(self.inner.pause, command=command), kind, name)
+
+    async def resume(self, kind: Kind, name: str, *, command: Command) -> bool:
+        return await self._do("resume", partial(self.inner.resume, command=command), kind, name)
+
+    async def loads(self, kind: Kind, *, cap: int = 10_000) -> list[Load]:
+        return await self._do("loads", partial(self.inner.loads, cap=cap), kind)
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:
         return await self._do("list", self.inner.list, filter, page)
