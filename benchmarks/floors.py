@@ -12,13 +12,12 @@ import asyncpg
 from sqlalchemy.dialects.postgresql import dialect
 
 from benchmarks.filling import NOOP, QUEUE
-from taskq.backends.sql import postgres_statements as statements
-from taskq.backends.sql import postgres_storing as storing
 from taskq.backends.sql import rows
-from taskq.backends.sql.prepared import prepared
+from taskq.backends.sql.postgres import statements, storing
+from taskq.backends.sql.postgres.prepared import prepared
 from taskq.backends.sql.statements import Place, claim_shape, place_values
-from taskq.engine.dispatcher import MOST
-from taskq.engine.settling import BATCH
+from taskq.engine.claiming.dispatcher import MOST
+from taskq.engine.recording.settling import BATCH
 from taskq.model import Activity
 
 _PLACE = [Place(QUEUE, NOOP)]

@@ -12,9 +12,11 @@ from benchmarks.filling import NOOP, QUEUE, TYPES
 from benchmarks.ground import Ground
 from benchmarks.row import AtMost, Row
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import PostgresBackend, postgres_claiming, postgres_writer
-from taskq.backends.sql import postgres_statements as statements
-from taskq.backends.sql.connections import Connections
+from taskq.backends.sql import PostgresBackend
+from taskq.backends.sql.postgres import claiming as postgres_claiming
+from taskq.backends.sql.postgres import statements
+from taskq.backends.sql.postgres import writer as postgres_writer
+from taskq.backends.sql.postgres.connections import Connections
 from taskq.identifiers import new_id
 from taskq.lifecycle import Succeeded, decide
 from taskq.testing.conformance.samples import beat

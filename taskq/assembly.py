@@ -78,40 +78,11 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
     processes = _processes(app, settings)
     tasks = app.registry.in_processes
     outside = {task.name: processes.outside(reference(task)) for task in tasks}
-    types, catch_all = _types(given.get("types"))
-    host = socket.gethostname()
     return Engine(
         backend=app.client.store,
         bridge=app.client.bridge,
         handlers=app.registry.handlers(outside),
-        options=EngineOptions(
-            name=_option(given, "name", str, f"{host}-{os.getpid()}"),
-            host=host,
-            pid=os.getpid(),
-            version=VERSION,
-            queues=_queues(given.get("queues")) or app.registry.queues(),
-            types=types,
-            catch_all=catch_all,
-            concurrency=settings.concurrency,
-            threads=settings.threads,
-            lease=settings.lease,
-            renew_interval=settings.renewal,
-            reaper_interval=settings.reaper_interval,
-            reaper_batch=settings.reaper_batch_size,
-            poll_interval=settings.poll_interval,
-            poll_max=settings.poll_max,
-            claim_ahead=_option(given, "claim_ahead", int, None),
-            suspend_on_await=settings.suspend_on_await,
-            max_suspended=settings.max_suspended,
-            reserve_slots_for_leaves=_option(given, "reserve_slots_for_leaves", int, 0),
-            leaf_types=_names("leaf_types", given.get("leaf_types")),
-            priority_aging=settings.priority_aging,
-            shutdown_grace=settings.shutdown_grace,
-            burst=_option(given, "burst", bool, False),
-            retention=settings.retention,
-            prune_interval=settings.prune_interval,
-            schedules=_option(given, "schedules", bool, True),
-        ),
+        options=_options(app, settings, given),
         clock=app.clock,
         emit=app.publisher.publish,
         middleware=app.middleware,
@@ -121,6 +92,39 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
         random=random.random,
         dump=faulthandler.dump_traceback,
         processes=processes if outside else None,
+    )
+
+
+def _options(app: TaskQ, settings: Settings, given: Mapping[str, object]) -> EngineOptions:
+    types, catch_all = _types(given.get("types"))
+    host = socket.gethostname()
+    return EngineOptions(
+        name=_option(given, "name", str, f"{host}-{os.getpid()}"),
+        host=host,
+        pid=os.getpid(),
+        version=VERSION,
+        queues=_queues(given.get("queues")) or app.registry.queues(),
+        types=types,
+        catch_all=catch_all,
+        concurrency=settings.concurrency,
+        threads=settings.threads,
+        lease=settings.lease,
+        renew_interval=settings.renewal,
+        reaper_interval=settings.reaper_interval,
+        reaper_batch=settings.reaper_batch_size,
+        poll_interval=settings.poll_interval,
+        poll_max=settings.poll_max,
+        claim_ahead=_option(given, "claim_ahead", int, None),
+        suspend_on_await=settings.suspend_on_await,
+        max_suspended=settings.max_suspended,
+        reserve_slots_for_leaves=_option(given, "reserve_slots_for_leaves", int, 0),
+        leaf_types=_names("leaf_types", given.get("leaf_types")),
+        priority_aging=settings.priority_aging,
+        shutdown_grace=settings.shutdown_grace,
+        burst=_option(given, "burst", bool, False),
+        retention=settings.retention,
+        prune_interval=settings.prune_interval,
+        schedules=_option(given, "schedules", bool, True),
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from taskq.engine.handler import Handler
-from taskq.engine.outside import Encoded, Outside
+from taskq.engine.running.handler import Handler
+from taskq.engine.running.outside import Encoded, Outside
 from taskq.errors import ConfigurationError, SerializationError
 from taskq.hooks import HOOKS, hook_type
 from taskq.logs import priorities_are_off, unfit_result

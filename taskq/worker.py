@@ -10,8 +10,8 @@ from anyio import create_task_group, get_cancelled_exc_class
 from anyio.abc import TaskGroup
 
 from taskq.engine import Engine, Health
-from taskq.engine.failure import sole
 from taskq.engine.report import ErrorLog
+from taskq.engine.running.failure import sole
 from taskq.errors import InvalidState
 
 

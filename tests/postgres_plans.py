@@ -8,8 +8,8 @@ from typing import Any
 
 import asyncpg
 
-from taskq.backends.sql.connections import Connections, Session
-from taskq.backends.sql.prepared import prepared
+from taskq.backends.sql.postgres.connections import Connections, Session
+from taskq.backends.sql.postgres.prepared import prepared
 
 Verb = Callable[[Connections], Awaitable[object]]
 

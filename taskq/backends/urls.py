@@ -40,13 +40,13 @@ def open_url(
     """
     scheme = scheme_of(url)
     if scheme in _SQLITE:
-        from taskq.backends.sql.sqlite import SQLiteBackend
+        from taskq.backends.sql.sqlite.backend import SQLiteBackend
 
         return SQLiteBackend(sqlite_path(url), clock=clock, lock_timeout=lock_timeout)
     if scheme == "memory":
         return _memory(url, clock)
     if scheme.startswith("postgres"):
-        from taskq.backends.sql.postgres import PostgresBackend
+        from taskq.backends.sql.postgres.backend import PostgresBackend
 
         return PostgresBackend(url, schema=schema, listen=listen, lock_timeout=lock_timeout)
     return _installed(scheme, url)

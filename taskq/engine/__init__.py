@@ -3,6 +3,9 @@
 It claims activities, runs their handlers, and records one outcome each. Who does what is drawn in
 ``parts.py``; how it ends is written down in ``shutdown.py``. Everything runs on the event loop that
 called ``run``, asyncio or trio, except the keeper, which runs beside the store.
+
+The rooms follow an activity: ``claiming``, ``running``, ``recording``. ``keeping`` holds on to what
+is claimed, ``upkeep`` is what any worker does for all. What they stand on is here: ``ground``.
 """
 
 from __future__ import annotations
@@ -20,16 +23,16 @@ from taskq.bridge import Bridge, Doorbell, loop_poster
 from taskq.bridge.poster import Post
 from taskq.clock import Clock
 from taskq.engine.access import Access
-from taskq.engine.failure import sole
+from taskq.engine.claiming.holdings import Holdings
 from taskq.engine.ground import Ground
-from taskq.engine.handler import Handler
 from taskq.engine.health import Health, State, Stuck
-from taskq.engine.holdings import Holdings
 from taskq.engine.options import EngineOptions
-from taskq.engine.outside import Processes
 from taskq.engine.parts import Parts
-from taskq.engine.permits import Permits
 from taskq.engine.report import ErrorLog
+from taskq.engine.running.failure import sole
+from taskq.engine.running.handler import Handler
+from taskq.engine.running.outside import Processes
+from taskq.engine.running.permits import Permits
 from taskq.engine.supervisor import IDLE, Loop, Supervisor
 from taskq.errors import InvalidState
 from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping

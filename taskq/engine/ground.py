@@ -10,7 +10,7 @@ from msgspec import Struct
 from taskq.backends import Store
 from taskq.clock import Clock
 from taskq.engine.access import Access
-from taskq.engine.holdings import Holdings
+from taskq.engine.claiming.holdings import Holdings
 from taskq.engine.options import EngineOptions
 from taskq.engine.supervisor import Supervisor
 from taskq.events import Event

@@ -23,12 +23,12 @@ from functools import partial
 import anyio
 
 from taskq.engine.backoff import Backoff
+from taskq.engine.claiming.holdings import Held, Stop
+from taskq.engine.claiming.returns import Returns
 from taskq.engine.ground import Ground
-from taskq.engine.holdings import Held, Stop
-from taskq.engine.keeper import Keeper
-from taskq.engine.ledger import Ledger
-from taskq.engine.returns import Returns
-from taskq.engine.slots import Slots
+from taskq.engine.keeping.keeper import Keeper
+from taskq.engine.recording.ledger import Ledger
+from taskq.engine.running.slots import Slots
 from taskq.engine.supervisor import Loop
 from taskq.errors import BackendError
 from taskq.lifecycle import Interrupted

@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from taskq.context import Context, waiting
-from taskq.engine.outside import EndedOutside
+from taskq.engine.running.outside import EndedOutside
 from taskq.lifecycle import Died, Failed, Snoozed
 from taskq.model import Activity, Attempt, Ended, Receipt
 from taskq.processes import wire

@@ -18,7 +18,7 @@ from taskq import logs
 from taskq.client import StoreClient
 from taskq.clock import SystemClock
 from taskq.context import Context, enter
-from taskq.engine.failure import classify, describe, failed
+from taskq.engine.running.failure import classify, describe, failed
 from taskq.lifecycle import Failed, Snoozed
 from taskq.model import Attempt, ErrorKind
 from taskq.processes import wire

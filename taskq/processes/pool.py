@@ -10,7 +10,7 @@ import anyio
 
 from taskq.clock import Clock
 from taskq.context import Context
-from taskq.engine.outside import EndedOutside
+from taskq.engine.running.outside import EndedOutside
 from taskq.lifecycle import Failed
 from taskq.model import Attempt, ErrorInfo
 from taskq.processes import wire

@@ -14,9 +14,10 @@ import pytest
 
 from taskq import migrations
 from taskq.backends.examination import Finding, Level
-from taskq.backends.sql import PostgresBackend, hearing, postgres_examination, tables
-from taskq.backends.sql.postgres_examination import judged
-from taskq.backends.sql.postgres_facts import Facts, Holder, Server
+from taskq.backends.sql import PostgresBackend, tables
+from taskq.backends.sql.postgres import examination, hearing
+from taskq.backends.sql.postgres.examination import judged
+from taskq.backends.sql.postgres.facts import Facts, Holder, Server
 from taskq.bridge import ResidentBridge
 from tests.postgres.pooler import NoPooler, pooler
 from tests.postgres_databases import Databases
@@ -183,7 +184,7 @@ def test_an_old_transaction_is_a_warning_with_its_process(
     """fault:DB16: what it may still see cannot be cleared away."""
     place.run("BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT 1")
     assert doctor()["vacuum"].level == "ok"
-    monkeypatch.setattr(postgres_examination, "OLD", 0.0)
+    monkeypatch.setattr(examination, "OLD", 0.0)
     found = doctor()["vacuum"]
     [[process]] = place.databases.run(place.url, "SELECT pg_backend_pid()")
     place.run("ROLLBACK")
@@ -196,7 +197,7 @@ def test_an_old_transaction_is_a_warning_with_its_process(
 def test_a_forgotten_prepared_transaction_is_a_warning(
     doctor: Doctor, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_examination, "OLD", 0.0)
+    monkeypatch.setattr(examination, "OLD", 0.0)
     place.run("BEGIN", "CREATE TABLE half ()", "PREPARE TRANSACTION 'half'")
     try:
         found = doctor()["vacuum"]
@@ -223,7 +224,7 @@ def test_a_replication_slot_that_nobody_reads_is_a_warning_whatever_its_age() ->
 def test_few_free_connections_are_a_warning(
     doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_examination, "CROWDED", 0.0)
+    monkeypatch.setattr(examination, "CROWDED", 0.0)
 
     assert doctor()["sessions"].level == "warn"
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import json
 
-from taskq.engine import failure
-from taskq.engine.failure import classify, describe, sole, timeout_error, unstorable
+from taskq.engine.running import failure
+from taskq.engine.running.failure import classify, describe, sole, timeout_error, unstorable
 from taskq.errors import (
     ActivityCancelled,
     ActivityDeadLettered,

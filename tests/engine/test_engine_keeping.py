@@ -10,7 +10,7 @@ import pytest
 from taskq import events
 from taskq.backends import Heartbeat, Renewal
 from taskq.bridge import DirectBridge, ResidentBridge, serve_in_thread
-from taskq.engine import pulse
+from taskq.engine.keeping import pulse
 from taskq.model import Status
 from tests.engine.world import QUICK, World, until
 
@@ -62,7 +62,7 @@ async def test_a_loop_that_is_stuck_beyond_every_timeout_is_reported_and_not_ren
 ) -> None:
     """design 7.5."""
     monkeypatch.setattr(pulse, "LEAST", 0.2)
-    from taskq.engine import keeper
+    from taskq.engine.keeping import keeper
 
     monkeypatch.setattr(keeper, "TICK", 0.05)
     dumped: list[float] = []

@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from taskq.engine import EngineOptions, ErrorLog
 from taskq.engine.backoff import Backoff
-from taskq.engine.contact import Contact
-from taskq.engine.holdings import Holdings
-from taskq.engine.isolation import run_isolated
-from taskq.engine.pace import LOOK_AGAIN, MOST_AHEAD, Pace, Running
-from taskq.engine.pulse import Pulse
-from taskq.engine.record import count_of, event_of
+from taskq.engine.claiming.holdings import Holdings
+from taskq.engine.claiming.pace import LOOK_AGAIN, MOST_AHEAD, Pace, Running
+from taskq.engine.keeping.contact import Contact
+from taskq.engine.keeping.pulse import Pulse
+from taskq.engine.recording.record import count_of, event_of
+from taskq.engine.recording.rollup import Count, Rollup
 from taskq.engine.report import KEPT
-from taskq.engine.rollup import Count, Rollup
+from taskq.engine.running.isolation import run_isolated
 from taskq.errors import ConfigurationError
 from taskq.events import BackgroundError
 from taskq.identifiers import new_id

@@ -296,7 +296,7 @@ async def test_a_thread_that_cannot_be_started_fails_the_attempt_alone(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """fault:A15."""
-    from taskq.engine import attempt
+    from taskq.engine.running import attempt
 
     async def refuse(function: object, *, on_end: object) -> object:
         on_end()  # type: ignore[operator]

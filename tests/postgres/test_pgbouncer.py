@@ -12,10 +12,11 @@ import pytest
 
 from taskq import TaskQ, migrations
 from taskq.backends import Hint, Topic
-from taskq.backends.sql import PostgresBackend, hearing
-from taskq.backends.sql.address import address_of
-from taskq.backends.sql.connections import connect, part
-from taskq.backends.sql.hearing import hears, pooled
+from taskq.backends.sql import PostgresBackend
+from taskq.backends.sql.postgres import hearing
+from taskq.backends.sql.postgres.address import address_of
+from taskq.backends.sql.postgres.connections import connect, part
+from taskq.backends.sql.postgres.hearing import hears, pooled
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendError
 from taskq.testing.conformance.samples import call

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from taskq.backends.sql.address import address_of
-from taskq.backends.sql.connections import connect
+from taskq.backends.sql.postgres.address import address_of
+from taskq.backends.sql.postgres.connections import connect
 from tests.postgres.conftest import Sql
 
 STEPS = 12

@@ -7,8 +7,8 @@ import asyncpg
 
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import PostgresBackend
-from taskq.backends.sql.facade import SIZE
-from taskq.backends.sql.postgres import CALLERS, ENGINE
+from taskq.backends.sql.postgres.backend import CALLERS, ENGINE
+from taskq.backends.sql.postgres.facade import SIZE
 from taskq.bridge import ResidentBridge
 from taskq.identifiers import new_id
 from taskq.snapshot import Filter, Page

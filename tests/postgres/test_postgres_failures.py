@@ -12,9 +12,11 @@ import asyncpg
 import pytest
 
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import PostgresBackend, connections, postgres
-from taskq.backends.sql.channels import Message
-from taskq.backends.sql.postgres_failures import sqlstate
+from taskq.backends.sql import PostgresBackend
+from taskq.backends.sql.postgres import backend as postgres
+from taskq.backends.sql.postgres import connections
+from taskq.backends.sql.postgres.channels import Message
+from taskq.backends.sql.postgres.failures import sqlstate
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendError, BackendUnavailable, SchemaError, Unstorable
 from taskq.identifiers import new_id

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from taskq.backends.sql import driver
-from taskq.backends.sql.address import address_of
-from taskq.backends.sql.connections import Connections
+from taskq.backends.sql.postgres import driver
+from taskq.backends.sql.postgres.address import address_of
+from taskq.backends.sql.postgres.connections import Connections
 
 COUNT = 3
 

@@ -11,9 +11,17 @@ import pytest
 
 from taskq.backends import ClaimRequest, Hint, Topic
 from taskq.backends.changes import Changes
-from taskq.backends.sql import PostgresBackend, listening, notifying
-from taskq.backends.sql.channels import MESSAGES, MOST, Message, channels_of, hint, messages
-from taskq.backends.sql.notifying import INTERVAL, RESTS, Notifier
+from taskq.backends.sql import PostgresBackend
+from taskq.backends.sql.postgres import listening, notifying
+from taskq.backends.sql.postgres.channels import (
+    MESSAGES,
+    MOST,
+    Message,
+    channels_of,
+    hint,
+    messages,
+)
+from taskq.backends.sql.postgres.notifying import INTERVAL, RESTS, Notifier
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendUnavailable
 from taskq.identifiers import new_id

@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from taskq.backends import Topic
-from taskq.backends.sql import driver
-from taskq.backends.sql.connections import Connections, Session
+from taskq.backends.sql.postgres import driver
+from taskq.backends.sql.postgres.connections import Connections, Session
 from taskq.bridge import ResidentBridge
 from tests.postgres.conftest import MakeBackend
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable
 
-from taskq.backends.sql import PostgresBackend, postgres_statements
-from taskq.backends.sql.connections import Session
-from taskq.backends.sql.prepared import prepared
+from taskq.backends.sql import PostgresBackend
+from taskq.backends.sql.postgres import statements
+from taskq.backends.sql.postgres.connections import Session
+from taskq.backends.sql.postgres.prepared import prepared
 from taskq.bridge import ResidentBridge
 from taskq.model import Activity
 from taskq.testing.conformance.samples import call, keyed
@@ -27,7 +28,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     fetch: Callable[..., Coroutine[Any, Any, Any]] = Session.fetch
 
     async def noting(self: Session, statement: Executable, *values: Any, **options: Any) -> Any:
-        if statement is not postgres_statements.tell():
+        if statement is not statements.tell():
             seen.append(prepared(statement, None).sql)
         return await fetch(self, statement, *values, **options)
 

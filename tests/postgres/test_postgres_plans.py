@@ -17,15 +17,15 @@ from taskq.backends.sql import (
     PostgresBackend,
     bounding,
     causes,
-    postgres_claiming,
-    postgres_writer,
     pruning_statements,
     queueing,
     reader,
 )
-from taskq.backends.sql import postgres_statements as statements
 from taskq.backends.sql import statements as shared
-from taskq.backends.sql.connections import Connections
+from taskq.backends.sql.postgres import claiming as postgres_claiming
+from taskq.backends.sql.postgres import statements
+from taskq.backends.sql.postgres import writer as postgres_writer
+from taskq.backends.sql.postgres.connections import Connections
 from taskq.bridge import ResidentBridge
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id

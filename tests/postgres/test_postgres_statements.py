@@ -20,20 +20,20 @@ from taskq.backends.sql import (
     causes,
     children,
     linking,
-    postgres_beats,
-    postgres_parts,
-    postgres_statements,
-    postgres_storing,
-    postgres_submission,
     pruning_statements,
     queries,
     queueing,
     schedule_rows,
     statements,
 )
-from taskq.backends.sql.connections import Session
-from taskq.backends.sql.postgres_parts import constant
-from taskq.backends.sql.prepared import prepared
+from taskq.backends.sql.postgres import beats as postgres_beats
+from taskq.backends.sql.postgres import parts as postgres_parts
+from taskq.backends.sql.postgres import statements as postgres_statements
+from taskq.backends.sql.postgres import storing as postgres_storing
+from taskq.backends.sql.postgres import submission as postgres_submission
+from taskq.backends.sql.postgres.connections import Session
+from taskq.backends.sql.postgres.parts import constant
+from taskq.backends.sql.postgres.prepared import prepared
 from taskq.backends.sql.statements import ClaimShape
 from taskq.bridge import ResidentBridge
 from taskq.filtering.reading import narrowed, parsed

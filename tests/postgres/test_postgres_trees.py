@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import PostgresBackend, cancelling, postgres_writer
+from taskq.backends.sql import PostgresBackend, cancelling
+from taskq.backends.sql.postgres import writer
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendUnavailable
 from taskq.identifiers import new_id
@@ -156,7 +157,7 @@ def test_descendants_are_cancelled_before_the_parents_own_end(
         raise BackendUnavailable("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(postgres_writer, "settle", dies)
+        patch.setattr(writer, "settle", dies)
         with pytest.raises(BackendUnavailable):
             do(backend.settle, [decide(root, outcome)])
 

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Connection
 
 from taskq.backends.sql import SQLiteBackend
-from taskq.backends.sql.connect import make_engine
-from taskq.backends.sql.schema import set_up
+from taskq.backends.sql.sqlite.connect import make_engine
+from taskq.backends.sql.sqlite.schema import set_up
 from taskq.bridge import ResidentBridge
 from taskq.testing import ManualClock
 

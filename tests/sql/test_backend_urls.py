@@ -11,7 +11,7 @@ import pytest
 from taskq.backends import from_url, urls
 from taskq.backends.memory import MemoryBackend
 from taskq.backends.sql import PostgresBackend, SQLiteBackend
-from taskq.backends.sql.address import address_of
+from taskq.backends.sql.postgres.address import address_of
 from taskq.errors import ConfigurationError
 from taskq.testing import ManualClock
 

@@ -20,8 +20,8 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from taskq import migrations
-from taskq.backends.sql.connect import make_engine, transaction
-from taskq.backends.sql.schema import set_up
+from taskq.backends.sql.sqlite.connect import make_engine, transaction
+from taskq.backends.sql.sqlite.schema import set_up
 from taskq.backends.sql.tables import metadata
 from taskq.errors import ConfigurationError, SchemaError
 from taskq.model import Status

@@ -13,7 +13,7 @@ from sqlalchemy.exc import InvalidRequestError
 
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import SQLiteBackend
-from taskq.backends.sql.failures import mapped
+from taskq.backends.sql.sqlite.failures import mapped
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendError, BackendUnavailable, Unstorable
 from taskq.identifiers import new_id

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection
 
 from taskq.backends.sql import SQLiteBackend
-from taskq.backends.sql.connect import OLDEST, check_version
+from taskq.backends.sql.sqlite.connect import OLDEST, check_version
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendError, SchemaError
 

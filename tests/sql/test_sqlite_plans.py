@@ -22,8 +22,8 @@ from taskq.backends.sql import (
     statements,
     writer,
 )
-from taskq.backends.sql.connect import make_engine, transaction
-from taskq.backends.sql.schema import set_up
+from taskq.backends.sql.sqlite.connect import make_engine, transaction
+from taskq.backends.sql.sqlite.schema import set_up
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Succeeded, decide

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, PoolProxiedConnection
 
 from taskq.backends import ClaimRequest, Hint, Topic
 from taskq.backends.sql import SQLiteBackend
-from taskq.backends.sql.watching import ASKING_INTERVAL, INTERVAL
+from taskq.backends.sql.sqlite.watching import ASKING_INTERVAL, INTERVAL
 from taskq.bridge import ResidentBridge
 from taskq.identifiers import new_id
 from taskq.testing.conformance.samples import call

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from taskq import TaskQ
 from taskq.backends import from_url
-from taskq.backends.sql.address import address_of
+from taskq.backends.sql.postgres.address import address_of
 from taskq.errors import ConfigurationError
 from taskq.settings import Settings
 from taskq.testing import ManualClock

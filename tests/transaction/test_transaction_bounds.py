@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from taskq import ActivityCancelled, QueueFull, Status, TaskQ, migrations
-from taskq.backends.sql.postgres_failures import sqlstate
+from taskq.backends.sql.postgres.failures import sqlstate
 from tests.postgres_databases import Databases
 from tests.transaction.callers import Caller
 from tests.transaction.conftest import POSTGRES

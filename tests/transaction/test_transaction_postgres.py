@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from taskq import ActivityNotFound, IdempotencyConflict, OnDuplicate, Status, TaskQ, migrations
 from taskq.backends import Hint, Topic
-from taskq.backends.sql.postgres_failures import sqlstate
+from taskq.backends.sql.postgres.failures import sqlstate
 from taskq.errors import BackendUnavailable
 from taskq.task import AsyncTask
 from tests.postgres_databases import Databases

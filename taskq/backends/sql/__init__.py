@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from taskq.backends.sql.sqlite import SQLiteBackend
+from taskq.backends.sql.sqlite.backend import SQLiteBackend
 
 if TYPE_CHECKING:
-    from taskq.backends.sql.postgres import PostgresBackend
+    from taskq.backends.sql.postgres.backend import PostgresBackend
 
 __all__ = ("PostgresBackend", "SQLiteBackend")
 
@@ -16,6 +16,6 @@ def __getattr__(name: str) -> object:
     """Import the driver of PostgreSQL only for who uses it."""
     if name != "PostgresBackend":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from taskq.backends.sql.postgres import PostgresBackend
+    from taskq.backends.sql.postgres.backend import PostgresBackend
 
     return PostgresBackend

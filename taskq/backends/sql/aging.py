@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 
 from taskq.aging import LEVELS
-from taskq.backends.sql.postgres_parts import NOW, SECONDS, array_of
-from taskq.backends.sql.postgres_statements import claimed, locked
+from taskq.backends.sql.postgres.parts import NOW, SECONDS, array_of
+from taskq.backends.sql.postgres.statements import claimed, locked
 from taskq.backends.sql.statements import ClaimShape, given, merged, unindexed
 from taskq.backends.sql.tables import activities, spelled
 from taskq.backends.sql.types import Instant

@@ -1,4 +1,4 @@
-"""SQLite's statements about workers and their counts; PostgreSQL's are in ``postgres_beats``."""
+"""SQLite's statements about workers and their counts; PostgreSQL's are in ``postgres.beats``."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.sql import rows, statements
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.chunks import chunked
-from taskq.backends.sql.postgres_parts import MOMENT, telling
+from taskq.backends.sql.postgres.parts import MOMENT, telling
 from taskq.backends.sql.settling import Holding, holdings
 from taskq.backends.sql.tables import activities as table
 from taskq.backends.sql.tables import queues, spelled

@@ -27,8 +27,8 @@ from sqlalchemy import (
     union_all,
 )
 
-from taskq.backends.sql.postgres_parts import lawful as is_lawful
-from taskq.backends.sql.postgres_statements import claimed, free_of, locked
+from taskq.backends.sql.postgres.parts import lawful as is_lawful
+from taskq.backends.sql.postgres.statements import claimed, free_of, locked
 from taskq.backends.sql.statements import given, merged
 from taskq.backends.sql.tables import activities, spelled
 from taskq.model import Status
@@ -42,7 +42,7 @@ _of_types: ColumnElement[bool] = _activity.type == any_(bindparam("types", type_
 def on_postgres(queues: int, *, typed: bool, lawful: bool = False) -> Executable:
     """Give up to ``limit`` children in so many queues to ``holder``; typed: of ``types``.
 
-    As ``postgres_statements.claim``, ``lawful`` too: one queue is walked over what others hold; of
+    As ``postgres.statements.claim``, ``lawful`` too: one queue is walked over what others hold; of
     several, the first ``window`` are looked at, and of these those taken that nobody holds.
     """
     if queues == 1:

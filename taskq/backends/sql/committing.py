@@ -21,7 +21,7 @@ from sqlalchemy import Connection, RootTransaction, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError
 
-from taskq.backends.sql.postgres_failures import FAILED, sqlstate
+from taskq.backends.sql.postgres.failures import FAILED, sqlstate
 
 Callback = Callable[[], None]
 

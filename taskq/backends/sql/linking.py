@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from taskq.backends.links import Link
 from taskq.backends.sql import rows
-from taskq.backends.sql.postgres_parts import ARRIVAL, spread
+from taskq.backends.sql.postgres.parts import ARRIVAL, spread
 from taskq.backends.sql.tables import LINKED, events, spelled
 from taskq.lifecycle import Note
 

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
-from taskq.backends.sql.connect import make_engine, transaction
+from taskq.backends.sql.sqlite.connect import make_engine, transaction
 from taskq.backends.urls import scheme_of, sqlite_path
 from taskq.errors import ConfigurationError
 
@@ -52,9 +52,9 @@ def alone(connection: Connection) -> None:
 
 
 def _on_postgresql(url: str, schema: str | None, function: Callable[[Connection], T]) -> T:
-    from taskq.backends.sql.address import address_of
-    from taskq.backends.sql.facade import make_engine
-    from taskq.backends.sql.postgres_failures import mapped
+    from taskq.backends.sql.postgres.address import address_of
+    from taskq.backends.sql.postgres.facade import make_engine
+    from taskq.backends.sql.postgres.failures import mapped
     from taskq.bridge import ResidentBridge
 
     address = address_of(url)

@@ -10,7 +10,7 @@ import pytest
 
 from taskq import events
 from taskq.backends import ClaimRequest
-from taskq.engine.dispatcher import MOST
+from taskq.engine.claiming.dispatcher import MOST
 from taskq.model import Priority, Status
 from tests.engine.world import World, until
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from taskq import events
-from taskq.engine import ledger
+from taskq.engine.recording import ledger
 from taskq.errors import BackendError, SchemaError, Unstorable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import ErrorKind, Policy, Status

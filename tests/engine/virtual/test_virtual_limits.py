@@ -10,7 +10,7 @@ import pytest
 from taskq import events
 from taskq.clock import Clock
 from taskq.context import current
-from taskq.engine.deadlines import BATCH
+from taskq.engine.keeping.deadlines import BATCH
 from taskq.model import ErrorKind, Policy, Status
 from taskq.retry import RetryPolicy
 from tests.engine.world import World, until

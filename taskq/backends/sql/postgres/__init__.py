@@ -1,0 +1,1 @@
+"""PostgreSQL: asyncpg on the storage loop, and what SQLAlchemy is needed for."""

@@ -1,0 +1,1 @@
+"""SQLite: one writer and one reader thread on one file."""

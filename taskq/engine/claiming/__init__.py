@@ -1,0 +1,1 @@
+"""What is claimed, how much of it, and what goes back unstarted."""

@@ -1,0 +1,1 @@
+"""Leases kept, cancels and deadlines delivered, contact lost."""

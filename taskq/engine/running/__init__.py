@@ -1,0 +1,1 @@
+"""How an attempt runs: its slot, its limits, its end."""
