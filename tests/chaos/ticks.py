@@ -1,6 +1,6 @@
 """A schedule of every second, fired by workers of which one is killed again and again.
 
-Each worker is a process of its own, and another one is started in the place of the killed one.
+They are the members of one ``taskq worker -w``, which starts another where one was killed.
 """
 
 from __future__ import annotations
@@ -65,36 +65,51 @@ def ticking(
     pause: float,
     seed: int,
     workers: int = 3,
-    flags: Sequence[str] = (),
+    most: int = 1000,
 ) -> Ticks:
-    """Let workers fire ``ticks`` seconds in an empty folder; kill one every ``pause`` seconds."""
+    """Let workers fire ``ticks`` seconds in an empty folder; kill one every ``pause`` seconds, and
+    not more than ``most``."""
     (folder / "app.py").write_text(APP)
     chance = random.Random(seed)
-    running = [_worker(folder, database, flags) for _ in range(workers)]
+    fleet = _fleet(folder, database, workers)
     killed, next_kill = 0, time.monotonic() + pause
     patience = time.monotonic() + 2 * ticks + 60
     try:
         while len(_seconds(database, "all")) < ticks:
-            assert time.monotonic() < patience, "\n".join(each.said() for each in running)
-            if time.monotonic() >= next_kill:
-                victim = chance.randrange(workers)
-                running[victim].send(signal.SIGKILL)
-                running[victim] = _worker(folder, database, flags)
+            assert time.monotonic() < patience, fleet.said()
+            due = killed < most and time.monotonic() >= next_kill
+            if due and (alive := _alive(database)):
+                os.kill(chance.choice(alive), signal.SIGKILL)
                 killed, next_kill = killed + 1, next_kill + pause
             time.sleep(0.05)
         until(lambda: not _unfinished(database), "everything that was made has run")
         return Ticks({name: _seconds(database, name) for name in ("all", "latest")}, killed)
     finally:
-        for each in running:
-            each.destroy()
+        fleet.send(signal.SIGTERM)
+        fleet.ends()
+        fleet.destroy()
 
 
-def _worker(folder: Path, database: Database, flags: Sequence[str]) -> WorkerProcess:
+def _fleet(folder: Path, database: Database, workers: int) -> WorkerProcess:
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TASKQ_")}
     given = {f"TASKQ_{name}": str(value) for name, value in SETTINGS.items()}
     place = {"TASKQ_DATABASE_URL": database.url, "PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-m", "taskq", "worker", "app:taskq", *flags]
+    command = [sys.executable, "-m", "taskq", "worker", "app:taskq", "-w", str(workers)]
     return WorkerProcess(folder, command, {**kept, **given, **place})
+
+
+def _alive(database: Database) -> list[int]:
+    """The processes of workers that are running."""
+    pids = {int(row["pid"]) for row in _rows(database, "SELECT pid", "taskq_workers")}
+    return sorted(filter(_lives, pids))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _seconds(database: Database, name: str) -> list[int]:
@@ -109,10 +124,12 @@ def _unfinished(database: Database) -> bool:
     return sum(row["status"] != "completed" for row in rows) > 4
 
 
-def _rows(database: Database, columns: str) -> list[dict[str, str]]:
+def _rows(
+    database: Database, columns: str, table: str = "taskq_activities"
+) -> list[dict[str, str]]:
     """Nothing while no worker has made the tables yet."""
     try:
-        return list(database.query(f"{columns} FROM taskq_activities"))
+        return list(database.query(f"{columns} FROM {table}"))
     except Exception as error:
         if "no such table" in str(error) or "unable to open" in str(error):
             return []
