@@ -78,7 +78,7 @@ def ticking(
         while len(_seconds(database, "all")) < ticks:
             assert time.monotonic() < patience, fleet.said()
             due = killed < most and time.monotonic() >= next_kill
-            if due and (alive := _alive(database)):
+            if due and len(alive := _alive(database)) > 1:  # the first of a fleet starts alone
                 os.kill(chance.choice(alive), signal.SIGKILL)
                 killed, next_kill = killed + 1, next_kill + pause
             time.sleep(0.05)
