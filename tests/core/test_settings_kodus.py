@@ -96,7 +96,6 @@ def test_the_dead_letter_queue_can_be_switched_off(tmp_path: Path) -> None:
             "queue.retry_policy.max_delay is no setting; did you mean 'max_delay_ms'?",
         ),
         ({"retry_policy": 3}, "queue.retry_policy must be a table of its own"),
-        ({"dead_letter_queue_enabled": 1}, "queue.dead_letter_queue_enabled must be bool, not 1"),
         (
             {"retry_policy": {"max_delay_ms": "3"}},
             "queue.retry_policy.max_delay_ms must be a number of milliseconds, not '3'",
@@ -118,6 +117,13 @@ def test_a_value_out_of_bounds_names_the_key_of_the_file(tmp_path: Path) -> None
     said = problem(tmp_path, {"queue": {"retry_policy": {"max_retries": -1}}})
 
     assert said.endswith(f"(queue.retry_policy.max_retries in {tmp_path / 'config.json'})")
+
+
+def test_a_value_of_another_type_names_the_key_of_the_file(tmp_path: Path) -> None:
+    said = problem(tmp_path, {"queue": {"dead_letter_queue_enabled": 1}})
+
+    assert said.startswith("dead_letter_queue_enabled must be bool, not 1")
+    assert said.endswith(f"(queue.dead_letter_queue_enabled in {tmp_path / 'config.json'})")
 
 
 def test_the_same_setting_by_both_names_is_refused(tmp_path: Path) -> None:

@@ -34,13 +34,17 @@ LAST = {
 }
 """The last row of each group."""
 
-PARTS = {"orchestration", "control", "console", "Redis"}
+LATER = {"N10", "N11", "N12", "N13", "N16"}
+"""Those of later versions that are taken up."""
+
+PARTS = {"console", "Redis"}
 
 
 def test_every_row_is_there_once() -> None:
     rows = Counter(match[1] for match in ROW.finditer(PAGE))
 
-    assert rows == {f"{group}{n}": 1 for group, last in LAST.items() for n in range(1, last + 1)}
+    owed = {f"{group}{n}" for group, last in LAST.items() for n in range(1, last + 1)}
+    assert rows == dict.fromkeys(owed | LATER, 1)
 
 
 def test_what_is_to_come_says_with_what() -> None:

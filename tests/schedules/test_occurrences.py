@@ -199,4 +199,4 @@ def test_text_that_cannot_be_read_says_so(text: str) -> None:
 
 
 def test_cron_text_is_told_in_words() -> None:
-    assert explained("*/5 * * * *") == "Every fifth minute"
+    assert explained("*/5 * * * *") == "Every fifth minute of every hour"

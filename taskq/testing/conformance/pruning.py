@@ -213,7 +213,7 @@ class PruneTests:
         assert (await harness.submit(again := keyed())) == [Receipt(again.id, True)]
 
     async def test_a_status_without_a_rule_stays(self, harness: Harness) -> None:
-        """seed:B8"""
+        """seed:B8, seed:B18"""
         dead = await harness.bring(call(), Status.DEAD_LETTER)
         waiting = await harness.bring(call(), Status.SCHEDULED)
         await harness.advance(365 * DAY)
