@@ -157,7 +157,7 @@ def test_nothing_is_left_of_what_was_deleted(
     bridge.call_sync(backend.submit, [keyed(parent_id=parent.id, root_id=parent.id)])
 
     async def go() -> None:
-        await backend.retry([made.id], actor="ada")
+        await backend.retry([made.id], command=ADA)
         await backend.cancel([made.id])
         if by == "prune":
             assert (await backend.prune(RULES)).trees == 2
