@@ -270,7 +270,8 @@ class Slots:
                 self._deadlines.forget(held)
         ended = self._clock.monotonic()
         seconds = ended - now
-        self._pace.measure(held.attempt.type, ended - max(now, held.seated_at))
+        if held.started_at is not None:  # else its arguments did not fit
+            self._pace.measure(held.attempt.type, ended - max(now, held.seated_at))
         if held.lease_lost:
             self._emit(LeaseLost(attempt=held.attempt))
         if held.threads and isinstance(outcome, (TimedOut, Overdue)):

@@ -57,6 +57,17 @@ async def test_one_slot_claims_again_the_moment_it_is_free(world: World) -> None
         assert anyio.current_time() - began < 2
 
 
+async def test_arguments_that_do_not_fit_say_nothing_about_how_long_their_type_runs(
+    world: World,
+) -> None:
+    """fault:D9: what never began is not measured, and the worker goes on claiming."""
+    world.on("noop", noop)
+    async with world.running(world.engine()):
+        for _ in range(3):
+            await world.ended(await world.submit("noop", "[1, 2]"))
+            await world.ended(await world.submit("noop"))
+
+
 async def test_never_more_than_its_slots_run_at_once(world: World) -> None:
     """promise:G11, seed:E3, seed:W1."""
     running: list[int] = []
