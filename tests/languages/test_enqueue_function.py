@@ -21,7 +21,7 @@ from taskq.codec import canonical, digest
 from taskq.errors import IdempotencyConflict
 from taskq.idempotency import key_hash
 from taskq.identifiers import new_id
-from taskq.model import Activity, Attempt, Idempotency, OnDuplicate, Priority, Status
+from taskq.model import Activity, Attempt, Idempotency, OnDuplicate, Policy, Priority, Status
 from taskq.snapshot import ActivityInfo, Filter, Page
 from tests.postgres_databases import Databases
 
@@ -302,7 +302,12 @@ async def waits_for_a_lock(stored: Stored, url: str) -> None:
         ("'work', json_build_object('a', repeat('x', 1048577))", "at most 1 MiB"),
         ("""'work', tags => '{"a": 1}'""", "tags must be a JSON object of strings"),
         ("'work', priority => 5", "priority must be 1"),
-        ("'work', max_retries => -1", "max_retries must be at least 0"),
+        ("""'work', policy => '{"hooks": 5}'""", "policy has retry, "),
+        ("""'work', policy => '{"nope": 5}'""", "policy has retry, "),
+        ("'work', expires_at => 'infinity'", "in the years 1970 to 9998"),
+        ("'work', run_at => '-infinity'", "in the years 1970 to 9998"),
+        ("'work', max_retries => 2147483647", "max_retries must be 0 to"),
+        ("'work', max_retries => -1", "max_retries must be 0 to"),
         ("'work', delay => '-1 second'", "delay must not be negative"),
         ("'work', delay => '1 s', run_at => now()", "exclude each other"),
         ("'work', timeout => '0'", "timeout and unique_for must be above 0"),
@@ -318,6 +323,12 @@ def test_bad_input_is_refused_by_a_sentence_and_stores_nothing(
     with pytest.raises(asyncpg.PostgresError, match=sentence):
         enqueue(arguments)
     assert stored.all() == ()
+
+
+def test_it_knows_every_field_of_a_policy() -> None:
+    function = migrations.revision("tq0002")
+
+    assert set(vars(function)["KINDS"]) == set(Policy.__struct_fields__)
 
 
 def test_a_trigger_enqueues(sql: Sql, stored: Stored) -> None:

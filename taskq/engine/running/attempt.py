@@ -122,7 +122,9 @@ class Runner:
                     value = await work
                 except BaseException as error:
                     if scope.cancel_called:
-                        late = timeout_error(held.attempt, error)
+                        # What it says of a handler in a process is where this side waited.
+                        where = None if handler.outside is not None else error
+                        late = timeout_error(held.attempt, where)
                     raise
                 return _succeeded(held, handler, value)
         except anyio.get_cancelled_exc_class() as error:

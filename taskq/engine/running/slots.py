@@ -270,14 +270,17 @@ class Slots:
                 self._deadlines.forget(held)
         ended = self._clock.monotonic()
         seconds = ended - now
-        if held.started_at is not None:  # else its arguments did not fit
-            self._pace.measure(held.attempt.type, ended - max(now, held.seated_at))
+        self._measure(held, since=now, until=ended)
         if held.lease_lost:
             self._emit(LeaseLost(attempt=held.attempt))
         if held.threads and isinstance(outcome, (TimedOut, Overdue)):
             self._emit(ThreadOverran(attempt=held.attempt))
         if not held.finished:
             self._ledger.put(held, outcome, seconds)
+
+    def _measure(self, held: Held, *, since: float, until: float) -> None:
+        if held.started_at is not None:  # else its arguments did not fit
+            self._pace.measure(held.attempt.type, until - max(since, held.seated_at))
 
     async def _outwait_elder(self, held: Held, elder: Held) -> None:
         """Two attempts of one activity never run beside each other here (fault:A4)."""

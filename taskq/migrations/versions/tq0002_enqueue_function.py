@@ -43,6 +43,20 @@ TYPES = (
     " text, text, text, interval, json, json, text, text, text, json, boolean"
 )
 
+KINDS = {
+    "retry": "object",
+    "retry_on_timeout": "boolean",
+    "on_child_failure": "string",
+    "orphans": "string",
+    "hooks": "array",
+    "timeout_includes_waits": "boolean",
+    "dead_letter": "boolean",
+}
+"""What a policy may say, each as a kind of JSON."""
+
+POLICY = ", ".join(f"('{name}', '{kind}')" for name, kind in KINDS.items())
+NAMES = ", ".join(KINDS)
+
 # A setting of search_path makes the function find its tables whatever the caller's path is. Each
 # statement of a volatile function sees what was committed before it, under READ COMMITTED: after
 # the lock of a key has been waited for, the next one sees who holds it.
@@ -83,10 +97,17 @@ BEGIN
         WHEN EXISTS (SELECT FROM json_each(given[3]) AS tag
             WHERE json_typeof(tag.value) <> 'string')
             THEN 'tags must be a JSON object of strings'
+        WHEN EXISTS (SELECT FROM json_each(given[4]) AS item LEFT JOIN (VALUES {POLICY})
+            AS known(key, kind) ON known.key = item.key
+            WHERE json_typeof(item.value) IS DISTINCT FROM known.kind)
+            THEN 'policy has {NAMES} only, each as a call from Python stores it'
         WHEN coalesce(taskq_enqueue.priority, 0) NOT BETWEEN 1 AND 4
             THEN 'priority must be 1 (low) to 4 (critical)'
-        WHEN taskq_enqueue.max_retries < 0
-            THEN 'max_retries must be at least 0, or NULL for unlimited'
+        WHEN taskq_enqueue.max_retries NOT BETWEEN 0 AND 1000000000
+            THEN 'max_retries must be 0 to 1000000000, or NULL for unlimited'
+        WHEN EXISTS (SELECT FROM unnest(ARRAY[taskq_enqueue.run_at, taskq_enqueue.expires_at,
+            taskq_enqueue.deadline_at]) AS at WHERE at NOT BETWEEN 'epoch' AND last)
+            THEN 'run_at, expires_at and deadline_at must be in the years 1970 to 9998'
         WHEN taskq_enqueue.run_at IS NOT NULL AND taskq_enqueue.delay IS NOT NULL
             THEN 'run_at and delay exclude each other; give one'
         WHEN taskq_enqueue.delay < interval '0' THEN 'delay must not be negative'
