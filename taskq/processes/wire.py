@@ -93,13 +93,23 @@ class Named(Struct, frozen=True, tag=True):
     callers: str
 
 
+class Full(Struct, frozen=True, kw_only=True):
+    """The fields of QueueFull."""
+
+    queue: str
+    bound: int
+    waiting: int
+
+
 class Refused(Struct, frozen=True, tag=True):
-    """The answer to a request that failed: the name of one of taskq's errors, and its message."""
+    """The answer to a request that failed: the name of one of taskq's errors, its message, and the
+    fields of those that have some."""
 
     request: int
     error: str
     message: str
     id: UUID | None = None
+    full: Full | None = None
 
 
 class Followed(Struct, frozen=True, tag=True):
