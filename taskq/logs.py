@@ -316,6 +316,22 @@ def member_ended(name: str, pid: int, code: int, pause: float) -> None:
     logger.warning("%s, process %d, ended %s: another starts in %g s", name, pid, how, pause)
 
 
+def member_not_started(number: int, error: OSError, pause: float) -> None:
+    """Say that a worker process could not be started, and when that is tried again."""
+    logger.error("worker %d could not be started: %s: again in %g s", number, error, pause)
+
+
+def member_misspoke(name: str, pid: int, error: Exception) -> None:
+    """Say that what a worker process reports cannot be read, and what becomes of it."""
+    logger.error(
+        "%s, process %d, reports what cannot be read (%s): it is stopped and replaced. Was taskq"
+        " upgraded meanwhile? Then start this command anew",
+        name,
+        pid,
+        error,
+    )
+
+
 def threads_left(count: int) -> None:
     """Say that a worker's process ends while sync handlers still run."""
     logger.warning("sync handlers still run in %d threads: leaving them", count)

@@ -59,6 +59,10 @@ class EnlistedTracker:
         """They answer the calls one to one."""
         return self._enlisted.receipts
 
+    def tracked_by(self, tracker: Tracker) -> EnlistedTracker:
+        """The same calls, with ``tracker`` once they are committed."""
+        return EnlistedTracker(self._enlisted, tracker)
+
     async def wait(self, id: UUID) -> Ended | None:
         """See ``Tracker``."""
         return await self.committed(id).wait(id)

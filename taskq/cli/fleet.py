@@ -12,8 +12,9 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from types import FrameType
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 import msgspec
@@ -50,6 +51,8 @@ class Member:
         self.began_at = now
         self.heard_at = now
         self.report: Report | None = None
+        self.misspoke = False
+        """Whether it said what nobody understands, so that it is to be replaced."""
         self._stream = stream
         self._silent = anyio.Event()
 
@@ -58,19 +61,29 @@ class Member:
         """Its worker's name, as far as it is known."""
         return self.report.name if self.report is not None else "worker"
 
+    @property
+    def grace(self) -> float:
+        """Seconds that its handlers have at a stop, as far as it is known."""
+        return self.report.grace if self.report is not None else GRACE
+
     async def reports(self, clock: Clock) -> None:
         """Take in what it says until it says no more."""
         lines = b""
         while True:
             try:
                 lines += await self._stream.receive()
-            except (anyio.EndOfStream, anyio.BrokenResourceError):
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 self._silent.set()
                 return
             *whole, lines = lines.split(b"\n")
-            if whole:
+            if not whole:
+                continue
+            try:
                 self.report = msgspec.json.decode(whole[-1], type=Report)
-                self.heard_at = clock.monotonic()
+            except msgspec.DecodeError as error:
+                await self._dismiss(error)
+                return
+            self.heard_at = clock.monotonic()
 
     async def say(self, word: bytes) -> None:
         """Tell it to stop; nothing is said to one that is gone."""
@@ -95,13 +108,26 @@ class Member:
         if self.process.poll() is None:
             self.process.kill()
 
+    async def _dismiss(self, error: msgspec.DecodeError) -> None:
+        """Have it end in order: it is perhaps of another version, but it holds activities."""
+        self.misspoke = True
+        logs.member_misspoke(self.name, self.process.pid, error)
+        await self.say(GRACEFULLY)
+        await anyio.sleep(self.grace + 2 * MARGIN)
+        self.kill()
+
+
+Spawn: TypeAlias = Callable[[int], tuple[subprocess.Popen[bytes], socket.socket]]
+"""Starts the member for a seat; gives the parent's end of its pipe with it. Raises OSError."""
+
 
 class Fleet:
     """The members and what is to become of them. ``burst``: each ends when nothing is left to do,
     and so does the fleet. Use ``run`` once, in the main thread."""
 
-    def __init__(self, count: int, *, burst: bool) -> None:
+    def __init__(self, count: int, *, burst: bool, spawn: Spawn | None = None) -> None:
         self._burst = burst
+        self._spawn = spawn or _spawned
         self._clock = SystemClock()
         self._members: list[Member | None] = [None] * count
         self._signals: list[int] = []
@@ -168,22 +194,29 @@ class Fleet:
             await self._first_runs.wait()
         pause = FIRST
         while not self._signals and not self._code:
-            member = self._members[seat] = await self._started(seat)
-            code = await self._watched(member)
-            self._members[seat] = None
-            if self._over(code):
-                return
-            if self._clock.monotonic() - member.began_at >= PROVEN:
-                pause = FIRST
-            logs.member_ended(member.name, member.process.pid, code, pause)
+            try:
+                member = self._members[seat] = await self._started(seat)
+            except OSError as error:
+                logs.member_not_started(seat + 1, error, pause)
+            else:
+                code = await self._watched(member)
+                self._members[seat] = None
+                if self._over(member, code):
+                    return
+                if self._clock.monotonic() - member.began_at >= PROVEN:
+                    pause = FIRST
+                logs.member_ended(member.name, member.process.pid, code, pause)
             with anyio.move_on_after(pause):
                 await self._stopping.wait()
             pause = min(2 * pause, LAST)
 
-    def _over(self, code: int) -> bool:
+    def _over(self, member: Member, code: int) -> bool:
         """Whether the seat stays empty after this."""
-        if not self._first_runs.is_set() and (code or self._burst):
-            self._code = code if code > 0 else int(code != 0)
+        if member.misspoke and not self._signals:
+            return False
+        first_ends = code > 0 or (self._burst and code == 0)
+        if not self._first_runs.is_set() and first_ends:
+            self._code = code
             self._first_runs.set()
             return True
         if self._signals or (self._burst and code in (0, 1)):
@@ -192,8 +225,14 @@ class Fleet:
         return False
 
     async def _started(self, seat: int) -> Member:
-        process, end = _spawned(seat)
-        stream = await UNIXSocketStream.from_socket(end)
+        process, end = self._spawn(seat)
+        try:
+            stream = await UNIXSocketStream.from_socket(end)
+        except OSError:
+            end.close()
+            process.kill()
+            process.wait()
+            raise
         return Member(process, stream, self._clock.monotonic())
 
     async def _watched(self, member: Member) -> int:
@@ -232,7 +271,7 @@ class Fleet:
     async def _pass_on(self, first: bool) -> None:
         """One grace for all of them."""
         members = self._alive()
-        grace = max((member.grace for member in map(_report, members)), default=GRACE)
+        grace = max((member.grace for member in members), default=GRACE)
         async with anyio.create_task_group() as group:
             for member in members:
                 group.start_soon(member.say, GRACEFULLY if first else NOW)
@@ -249,31 +288,20 @@ class Fleet:
         self._stopping.ring()
 
 
-def _report(member: Member) -> Report:
-    return member.report or Report(name="", grace=GRACE, health=_UNKNOWN)
-
-
-_UNKNOWN: Final = Health(
-    state=State.NEW,
-    healthy=False,
-    reasons=(),
-    slots=0,
-    slots_used=0,
-    threads_stuck=0,
-    last_progress={},
-)
-
-
 def _spawned(seat: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A member, and the parent's end of its pipe."""
+    """See ``Spawn``."""
     here, there = socket.socketpair()
     with there:
-        process = subprocess.Popen(
-            _command(there.fileno(), seat),
-            stdin=subprocess.DEVNULL,
-            pass_fds=(there.fileno(),),
-            process_group=0,
-        )
+        try:
+            process = subprocess.Popen(
+                _command(there.fileno(), seat),
+                stdin=subprocess.DEVNULL,
+                pass_fds=(there.fileno(),),
+                process_group=0,
+            )
+        except BaseException:
+            here.close()
+            raise
     return process, here
 
 

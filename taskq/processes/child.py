@@ -67,9 +67,8 @@ class Child:
             return "closed its pipe to the worker"
         if code >= 0:
             return f"ended with exit code {code}"
-        name = signal.Signals(-code).name
         why = ", as by the kernel when memory runs out" if -code == signal.SIGKILL else ""
-        return f"was killed by {name}{why}"
+        return f"was killed by {_signal(-code)}{why}"
 
     async def send(self, message: wire.ToProcess) -> None:
         """Say something to it. Raises Gone, TooLong."""
@@ -151,6 +150,14 @@ class Child:
         body = bytes(self._buffer[wire.HEADER : end])
         del self._buffer[:end]
         return body
+
+
+def _signal(number: int) -> str:
+    """Its name, as far as it has one: most real-time signals have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 async def start() -> Child:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol, assert_never
 from uuid import UUID
 
@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from taskq.context import Context, waiting
+from taskq.endings import Endings
 from taskq.engine.running.outside import EndedOutside
 from taskq.lifecycle import Died, Failed, Snoozed
 from taskq.model import Activity, Attempt, Ended, Receipt
@@ -17,6 +18,7 @@ from taskq.processes import wire
 from taskq.processes.child import Child, Gone
 from taskq.processes.reference import Reference
 from taskq.processes.refusal import refusal
+from taskq.processes.series import Series
 from taskq.snapshot import ActivityInfo
 
 
@@ -29,6 +31,10 @@ class Client(Protocol):
 
     async def wait_within(self, id: UUID, timeout: float | None) -> Ended | None:
         """How an activity ended. Raises ResultTimeout after ``timeout`` seconds."""
+        ...
+
+    def wait_each(self, ids: Collection[UUID]) -> Endings:
+        """How activities end, as they do."""
         ...
 
     async def ainfo(self, id: UUID) -> ActivityInfo:
@@ -55,6 +61,8 @@ class Conversation:
         self._child = child
         self._client = client
         self._context = context
+        self._scopes: dict[int, anyio.CancelScope] = {}
+        self._series: dict[int, Series] = {}
 
     async def run(self, attempt: Attempt, reference: Reference) -> str:
         """The result. Raises EndedOutside, and Gone when the process is."""
@@ -62,9 +70,13 @@ class Conversation:
             wire.Run(attempt=attempt, module=reference.module, name=reference.name)
         )
         done: wire.Done | None = None
-        async with anyio.create_task_group() as group:
-            done = await self._until_done(group)
-            group.cancel_scope.cancel()  # threads that the handler has left behind
+        try:
+            async with anyio.create_task_group() as group:
+                done = await self._until_done(group)
+                group.cancel_scope.cancel()  # threads that the handler has left behind
+        finally:
+            for series in self._series.values():
+                series.close()
         match done:
             case wire.Returned(result):
                 return result
@@ -91,14 +103,33 @@ class Conversation:
                     self._context.progress(done, total, note)
                 case wire.Ready() | wire.Broken():
                     pass
+                case wire.Abandon(number):
+                    self._abandon(number)
+                case wire.Unfollow(number):
+                    self._unfollow(number)
                 case _:
-                    group.start_soon(self._serve, said)
+                    scope = self._scopes[said.request] = anyio.CancelScope()
+                    group.start_soon(self._serve, said, scope)
 
-    async def _serve(self, request: wire.Request) -> None:
+    def _abandon(self, number: int) -> None:
+        scope = self._scopes.get(number)
+        if scope is not None:
+            scope.cancel()
+
+    def _unfollow(self, number: int) -> None:
+        series = self._series.pop(number, None)
+        if series is not None:
+            series.close()
+
+    async def _serve(self, request: wire.Request, scope: anyio.CancelScope) -> None:
+        answer: wire.Answer = wire.Abandoned(request.request)
         try:
-            answer = await self._answer(request)
+            with scope:
+                answer = await self._answer(request)
         except Exception as error:
             answer = refusal(request.request, error)
+        finally:
+            del self._scopes[request.request]
         try:
             await self._child.send(answer)
         except Gone:  # whoever reads learns of it too
@@ -111,6 +142,8 @@ class Conversation:
             case wire.Wait(number, id, timeout):
                 async with waiting((id,)):
                     return wire.Waited(number, await self._client.wait_within(id, timeout))
+            case wire.Follow(number, series, ids, had):
+                return wire.Followed(number, await self._followed(series, ids).after(had))
             case wire.Look(number, id):
                 return wire.Looked(number, await self._client.ainfo(id))
             case wire.Cancel(number, id, tree):
@@ -119,6 +152,12 @@ class Conversation:
                 return wire.Named(number, await self._client.acallers(id))
             case _:
                 assert_never(request)
+
+    def _followed(self, number: int, ids: Collection[UUID]) -> Series:
+        series = self._series.get(number)
+        if series is None:
+            series = self._series[number] = Series(self._client.wait_each(ids), ids)
+        return series
 
 
 async def died(child: Child) -> EndedOutside:

@@ -7,10 +7,12 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from queue import SimpleQueue
 from typing import TypeVar, assert_never
 
+from taskq.bridge import run_in_thread
 from taskq.bridge.daemon import start_daemon
 from taskq.context import Context
 from taskq.errors import InvalidState
@@ -18,6 +20,17 @@ from taskq.processes import wire
 from taskq.processes.refusal import raised
 
 A = TypeVar("A", bound=wire.Answer)
+
+
+class Question:
+    """One request, known before it is made, so that another thread may abandon it at any time."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.answers: SimpleQueue[wire.Answer | None] = SimpleQueue()
+        self.asking = threading.Lock()
+        self.asked = False
+        self.abandoned = False
 
 
 class Line:
@@ -37,7 +50,7 @@ class Line:
         self._speaking = threading.Lock()
         self._work: SimpleQueue[wire.Run] = SimpleQueue()
         self._numbers = count(1)
-        self._asked: dict[int, SimpleQueue[wire.Answer | None]] = {}
+        self._asked: dict[int, Question] = {}
         self._main = threading.main_thread().ident or 0
 
     def listen(self) -> None:
@@ -67,37 +80,84 @@ class Line:
         """Wait for an attempt to run."""
         return self._work.get()
 
-    def ask(self, request: Callable[[int], wire.Request], kind: type[A]) -> A:
+    def number(self) -> int:
+        """One that nothing else has here."""
+        return next(self._numbers)
+
+    def question(self) -> Question:
+        """One to ask, once."""
+        return Question(self.number())
+
+    def ask(
+        self,
+        request: Callable[[int], wire.Request],
+        kind: type[A],
+        *,
+        question: Question | None = None,
+    ) -> A:
         """Ask the worker something and wait for its answer.
 
-        Raises what it was refused with, InvalidState when no attempt runs.
+        Raises what it was refused with, InvalidState when no attempt runs or when ``question`` was
+        abandoned.
         """
-        number = next(self._numbers)
-        answers = self._asked[number] = SimpleQueue()
-        if self.context is None:
-            raise self._over(number)
-        self.say(request(number))
-        answer = answers.get()
+        if question is None:
+            question = self.question()
+        self._ask(question, request(question.number))
+        try:
+            answer = question.answers.get()
+        except BaseException:  # raised by a signal handler
+            self.abandon(question)
+            raise
         if answer is None:
-            raise self._over(number)
+            raise _over()
+        if isinstance(answer, wire.Abandoned):
+            raise _abandoned()
         if isinstance(answer, wire.Refused):
             raise raised(answer)
         if not isinstance(answer, kind):
             raise AssertionError(f"the worker answered {answer!r}")
         return answer
 
+    def abandon(self, question: Question) -> None:
+        """Nobody waits for its answer any more: the thread that asks comes back, and the worker
+        learns of it. Safe to repeat."""
+        with question.asking:
+            again, question.abandoned = question.abandoned, True
+            if question.asked and not again and self.context is not None:
+                self.say(wire.Abandon(question.number))
+
+    async def wait(self, request: Callable[[int], wire.Request], kind: type[A]) -> A:
+        """The same for async code. Being cancelled abandons the request."""
+        question = self.question()
+        try:
+            return await run_in_thread(
+                partial(self.ask, request, kind, question=question), on_end=_nothing
+            )
+        except BaseException:
+            self.abandon(question)
+            raise
+
     def over(self) -> None:
         """The attempt is over: nobody answers threads that its handler has left behind."""
         self.context = None
-        for answers in list(self._asked.values()):
-            answers.put(None)
+        for number in list(self._asked):
+            question = self._asked.pop(number, None)
+            if question is not None:
+                question.answers.put(None)
 
-    def _over(self, number: int) -> InvalidState:
-        del self._asked[number]
-        return InvalidState(
-            "the handler that this thread belongs to is over; in a process of a worker's own only a"
-            " running handler can enqueue and wait"
-        )
+    def _ask(self, question: Question, request: wire.Request) -> None:
+        self._asked[question.number] = question
+        try:
+            with question.asking:
+                if self.context is None:
+                    raise _over()
+                if question.abandoned:
+                    raise _abandoned()
+                question.asked = True
+                self.say(request)
+        except BaseException:
+            self._asked.pop(question.number, None)
+            raise
 
     def _listen(self) -> None:
         while True:
@@ -114,14 +174,16 @@ class Line:
                 case (
                     wire.Stored()
                     | wire.Waited()
+                    | wire.Followed()
                     | wire.Looked()
                     | wire.Met()
                     | wire.Named()
                     | wire.Refused()
+                    | wire.Abandoned()
                 ):
-                    answers = self._asked.pop(message.request, None)
-                    if answers is not None:
-                        answers.put(message)
+                    question = self._asked.pop(message.request, None)
+                    if question is not None:
+                        question.answers.put(message)
                 case _:
                     assert_never(message)
 
@@ -143,3 +205,18 @@ class Line:
                 os._exit(1)
             parts += part
         return bytes(parts)
+
+
+def _over() -> InvalidState:
+    return InvalidState(
+        "the handler that this thread belongs to is over; in a process of a worker's own only a"
+        " running handler can enqueue and wait"
+    )
+
+
+def _abandoned() -> InvalidState:
+    return InvalidState("nobody waits for this answer any more")
+
+
+def _nothing() -> None:
+    return

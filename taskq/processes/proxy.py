@@ -16,12 +16,13 @@ from taskq.bridge import run_in_thread
 from taskq.bridge.running import on_event_loop
 from taskq.client import StoreClient, WouldBlock
 from taskq.endings import Endings
-from taskq.errors import ConfigurationError, TaskQError
+from taskq.errors import TaskQError
 from taskq.future import Tracker
 from taskq.identifiers import new_id
 from taskq.model import Activity, Ended, Receipt
 from taskq.options import TaskOptions
 from taskq.processes import wire
+from taskq.processes.following import FollowedEndings
 from taskq.processes.line import Line
 from taskq.snapshot import ActivityInfo
 from taskq.task import Effective
@@ -58,32 +59,27 @@ class ProcessClient:
         self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
     ) -> EnlistedTracker:
         """See ``task.Client``."""
-        return self._own.enlist(activities, transaction)
+        return self._own.enlist(activities, transaction).tracked_by(self)
 
     async def aenlist(
         self, activities: Sequence[Activity[Any]], transaction: CallerTransaction
     ) -> EnlistedTracker:
         """See ``task.Client``."""
-        return await self._own.aenlist(activities, transaction)
+        return (await self._own.aenlist(activities, transaction)).tracked_by(self)
 
     async def wait(self, id: UUID) -> Ended | None:
         """See ``future.Tracker``."""
-        return await _in_thread(partial(self._waited, id, None))
+        return (await self._line.wait(partial(_wait, id, None), wire.Waited)).ended
 
     def wait_sync(self, id: UUID, timeout: float | None) -> Ended | None:
         """See ``future.Tracker``."""
         if on_event_loop():
             raise WouldBlock("result() would block this thread's event loop: await it")
-        return self._waited(id, timeout)
+        return self._line.ask(partial(_wait, id, timeout), wire.Waited).ended
 
     def wait_each(self, ids: Collection[UUID]) -> Endings:
-        """See ``future.Tracker``: many at once are awaited by this process's own connection."""
-        if not self._own.store.capabilities.shared:
-            raise ConfigurationError(
-                f"{self._own.store.location} is in the memory of the worker: in a process of its"
-                " own a handler can await one activity at a time there, by result()"
-            )
-        return self._own.wait_each(ids)
+        """See ``future.Tracker``."""
+        return FollowedEndings(self._line, ids)
 
     def committed(self, id: UUID) -> Tracker:
         """See ``future.Tracker``."""
@@ -116,8 +112,9 @@ class ProcessClient:
         """See ``task.Client``."""
         return await _in_thread(partial(self.callers, id))
 
-    def _waited(self, id: UUID, timeout: float | None) -> Ended | None:
-        return self._line.ask(lambda number: wire.Wait(number, id, timeout), wire.Waited).ended
+
+def _wait(id: UUID, timeout: float | None, number: int) -> wire.Wait:
+    return wire.Wait(number, id, timeout)
 
 
 async def _in_thread(function: Callable[[], T]) -> T:

@@ -93,16 +93,39 @@ class Named(Struct, frozen=True, tag=True):
     callers: str
 
 
+class Full(Struct, frozen=True, kw_only=True):
+    """The fields of QueueFull."""
+
+    queue: str
+    bound: int
+    waiting: int
+
+
 class Refused(Struct, frozen=True, tag=True):
-    """The answer to a request that failed: the name of one of taskq's errors, and its message."""
+    """The answer to a request that failed: the name of one of taskq's errors, its message, and the
+    fields of those that have some."""
 
     request: int
     error: str
     message: str
     id: UUID | None = None
+    full: Full | None = None
 
 
-Answer: TypeAlias = Stored | Waited | Looked | Met | Named | Refused
+class Followed(Struct, frozen=True, tag=True):
+    """The answer to Follow: how some of them ended, in that order; None if there is no such one."""
+
+    request: int
+    endings: list[tuple[UUID, Ended | None]]
+
+
+class Abandoned(Struct, frozen=True, tag=True):
+    """The answer to a request that was abandoned before it had another one."""
+
+    request: int
+
+
+Answer: TypeAlias = Stored | Waited | Followed | Looked | Met | Named | Refused | Abandoned
 ToProcess: TypeAlias = Prepare | Greet | Run | Stop | Answer
 
 
@@ -137,6 +160,33 @@ class Wait(Struct, frozen=True, tag=True):
     request: int
     id: UUID
     timeout: float | None
+
+
+class Follow(Struct, frozen=True, tag=True):
+    """From a handler: wait until one more of many activities has ended.
+
+    ``series`` is the number that the handler gives to all requests about these ``ids``, which may
+    be left out once one was answered. ``had`` is how many ends it has been told in answers that
+    reached it: an answer begins behind them, so that none is lost with an abandoned one.
+    """
+
+    request: int
+    series: int
+    ids: list[UUID]
+    had: int
+
+
+class Unfollow(Struct, frozen=True, tag=True):
+    """From a handler: it asks no more about this series. Has no answer."""
+
+    series: int
+
+
+class Abandon(Struct, frozen=True, tag=True):
+    """From a handler: nobody waits for this request's answer any more. Nothing happens when it is
+    answered already."""
+
+    request: int
 
 
 class Look(Struct, frozen=True, tag=True):
@@ -182,8 +232,8 @@ class Snoozed(Struct, frozen=True, tag=True):
 
 
 Done: TypeAlias = Returned | Raised | Snoozed
-Request: TypeAlias = Submit | Wait | Look | Cancel | Callers
-FromProcess: TypeAlias = Ready | Broken | Progressed | Request | Done
+Request: TypeAlias = Submit | Wait | Follow | Look | Cancel | Callers
+FromProcess: TypeAlias = Ready | Broken | Progressed | Request | Abandon | Unfollow | Done
 
 _encoder = msgspec.msgpack.Encoder()
 _to_process: msgspec.msgpack.Decoder[ToProcess] = msgspec.msgpack.Decoder(ToProcess)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
+import socket
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -14,13 +18,26 @@ import msgspec
 import pytest
 
 from taskq import TaskQ
-from taskq.cli.member import LONG, Membership, Place
-from taskq.engine import Health, Stuck
+from taskq.cli import fleet as fleets
+from taskq.cli.fleet import Fleet
+from taskq.cli.member import LONG, Membership, Place, Report
+from taskq.engine import Health, State, Stuck
 from taskq.testing import ManualClock
 from tests.cli.conftest import Cli, Process
 from tests.processes.alive import alive, until_sync
 
 Start = Callable[..., Process]
+
+RUNNING = Health(
+    state=State.RUNNING,
+    healthy=True,
+    reasons=(),
+    slots=1,
+    slots_used=0,
+    threads_stuck=0,
+    last_progress={},
+)
+REPORT = msgspec.json.encode(Report(name="mill", grace=1.0, health=RUNNING)) + b"\n"
 
 
 def calls(count: int, type: str, **arguments: object) -> None:
@@ -133,6 +150,61 @@ def test_what_several_processes_cannot_do_is_refused(
     fleet = start("worker", "app:taskq", "-w", "2")
     assert fleet.ends() == 2
     assert "several cannot work on it" in fleet.stderr()
+
+
+GOOD = f"say({REPORT!r}); time.sleep(0.5)"
+BAD = {
+    "killed": "os.kill(os.getpid(), 9)",
+    "speaks nonsense": "say(b'nonsense\\n'); sys.exit(pipe.recv(1) != b's')",
+}
+
+
+class Spawner:
+    """Starts small programs as members. At its first time one seat has a bad one."""
+
+    def __init__(self, seat: int, bad: str) -> None:
+        self.members: list[tuple[int, subprocess.Popen[bytes]]] = []
+        self._bad: dict[int, str] = {seat: bad}
+
+    def __call__(self, seat: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        bad = self._bad.pop(seat, "")
+        if bad == "not started":
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        here, there = socket.socketpair()
+        with there:
+            number = there.fileno()
+            program = (
+                f"import os, socket, sys, time; pipe = socket.socket(fileno={number});"
+                f" say = pipe.sendall; {BAD.get(bad, GOOD)}"
+            )
+            process = subprocess.Popen([sys.executable, "-SIc", program], pass_fds=(number,))
+        self.members.append((seat, process))
+        return process, here
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("seat", "bad"),
+    [
+        (0, "killed"),
+        (0, "not started"),
+        (1, "killed"),
+        (1, "not started"),
+        (1, "speaks nonsense"),
+    ],
+)
+async def test_a_member_that_comes_to_nothing_is_tried_again_and_hurts_no_other(
+    seat: int, bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleets, "FIRST", 0.05)
+    spawn = Spawner(seat, bad)
+
+    assert await Fleet(2, burst=True, spawn=spawn).run(None) == 0
+
+    codes = [(seat, process.returncode) for seat, process in spawn.members]
+    assert [code for code in codes if code[1] == 0 and code[0] != seat] == [(1 - seat, 0)]
+    assert codes[-1][1] == 0 and sorted({seat for seat, _ in codes}) == [0, 1]
+    assert len(codes) == (2 if bad == "not started" else 3)
 
 
 class Sick:

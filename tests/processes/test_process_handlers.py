@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -154,6 +155,14 @@ async def test_a_death_costs_one_crash_of_one_activity() -> None:
         "its process was killed by SIGKILL, as by the kernel when memory runs out (2 of at most 2)"
     )
     assert deaths.reasons == [killed.value.error.message.replace("(2 of", "(1 of")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such signals")
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_death_by_a_signal_without_a_name_is_a_crash_too() -> None:
+    async with worker(concurrency=1):
+        with pytest.raises(ActivityDeadLettered, match="was killed by signal 35 "):
+            await work.die.options(max_crashes=1).delay(35)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
