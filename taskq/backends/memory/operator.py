@@ -16,7 +16,7 @@ from taskq.backends.arrival import isolated, still
 from taskq.backends.changes import Changes
 from taskq.backends.instants import later
 from taskq.backends.memory.row import Row
-from taskq.backends.memory.tables import Key, Tables
+from taskq.backends.memory.tables import Tables
 from taskq.backends.storable import check_storable
 from taskq.backends.timeline import retry_detail, who
 from taskq.clock import Clock
@@ -166,7 +166,7 @@ class MemoryOperator(ABC):
         row.activity = replace(call, payload=payload)
         for hash, key in self._tables.keys.items():
             if key.activity == row.id:
-                self._tables.keys[hash] = Key(row.id, digest)
+                self._tables.keys[hash] = replace(key, digest=digest)
 
     def _reschedule(self, row: Row, now: datetime, when: datetime, command: Command) -> None:
         detail = {**who(command), "ready_at": row.ready_at.isoformat()}
