@@ -23,6 +23,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.sql import auditing
 from taskq.backends.sql import pruning_statements as statements
 from taskq.backends.sql.chunks import CHUNK, chunked
+from taskq.backends.sql.keying import keys_kept_still, keys_of
 from taskq.backends.sql.operating import recorded
 from taskq.backends.sql.rows import Record, status_of
 from taskq.model import Status
@@ -65,8 +66,7 @@ def delete(
     alive = {top: sum(map(_is_alive, tree.values())) for top, tree in trees.items()}
     going = [tree for top, tree in trees.items() if fresh and not alive[top]]
     gone = sorted({id for tree in going for id in tree})
-    found = chunked(connection, statements.keys_kept_still(patient=True), "ids", gone)
-    _remove(connection, gone, [row.hash for row in found], changes)
+    _remove(connection, gone, keys_kept_still(connection, gone), changes)
     return {
         top: Deletion(status, len(tree) if fresh and not alive[top] else 0, alive[top])
         for top, tree in trees.items()
@@ -208,7 +208,7 @@ def prune(
     ids = sorted({id for tree in batch.trees.values() for id in tree})
     found = chunked(connection, statements.kept_still(patient=False), "ids", ids)
     still = {row.id for row in found if ripe([_node(row)], cut)}
-    keys = list(chunked(connection, statements.keys_of(), "ids", sorted(still)))
+    keys = list(chunked(connection, keys_of(), "ids", sorted(still)))
     held = _still_keys(connection, keys)
     still -= {row.activity_id for row in keys if row.hash not in held}
     whole = [top for top, tree in batch.trees.items() if still.issuperset(tree)]
@@ -231,7 +231,7 @@ def _alone(connection: Connection) -> bool:
 def _still_keys(connection: Connection, keys: Sequence[Record]) -> set[bytes]:
     """Those of these that no other transaction holds, and that point where they did: kept still."""
     owners = sorted({row.activity_id for row in keys})
-    found = chunked(connection, statements.keys_kept_still(patient=False), "ids", owners)
+    found = chunked(connection, statements.keys_not_held(), "ids", owners)
     return {row.hash for row in found}
 
 
