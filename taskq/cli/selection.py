@@ -100,7 +100,7 @@ def act_on_ids(
     if deed.final and there:
         chosen = bulk.Chosen(tuple(there), Counter(there.values()))
         bulk.confirm(chosen, deed.verb, yes=yes)
-    before = deed.change(meant) if meant else {}
+    before: Mapping[UUID, T] = deed.change(meant) if meant else {}
     allowed = ", ".join(status for status in Status if status in states)
     texts = {
         id: (False, f"cannot be {deed.done}: it is {status}, not {allowed}")
