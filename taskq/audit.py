@@ -29,8 +29,8 @@ def named(ids: Sequence[UUID]) -> str:
 class AuditEntry(Struct, frozen=True, kw_only=True):
     """One command that was carried out. ``at`` is aware UTC, by the store's clock.
 
-    ``number`` grows with time. ``action`` is a verb (``retry``, ``queue.pause``, ``schedule.put``),
-    ``target`` what it was done to, for people; ``detail`` is a JSON object.
+    ``number`` grows with time. ``action`` is a verb (``retry``, ``queue.pause``,
+    ``schedule.create``), ``target`` what it was done to, for people; ``detail`` is a JSON object.
     """
 
     number: int

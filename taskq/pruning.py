@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from datetime import timedelta
-from functools import partial
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
 
 import anyio
 from msgspec import Struct
 
 from taskq.audit import Command
-from taskq.backends import Deletion, Mark, Pruned, Store
+from taskq.backends import Mark, Pruned, Store
 from taskq.client import StoreClient
-from taskq.identifiers import as_id
 from taskq.model import Status
 from taskq.retention import rules_of
 
@@ -120,19 +117,6 @@ class Retention:
             after, command = part.next, None
         while not dry_run and self._client.call_sync(self._client.store.sweep_keys, SWEPT):
             pass
-
-    def delete(self, ids: Sequence[UUID | str], *, command: Command) -> Mapping[UUID, Deletion]:
-        """Delete activities, each with all that is below it, where all of that has ended: see
-        ``backends.Pruner.delete``. Blocks until it is done."""
-        delete = partial(self._client.store.delete, command=command)
-        return self._client.call_sync(delete, [as_id(id) for id in ids])
-
-    async def adelete(
-        self, ids: Sequence[UUID | str], *, command: Command
-    ) -> Mapping[UUID, Deletion]:
-        """The same without blocking the event loop."""
-        delete = partial(self._client.store.delete, command=command)
-        return await self._client.call(delete, [as_id(id) for id in ids])
 
     def _kept(self, rules: GivenRules | None) -> Mapping[Status, float]:
         return self.rules if rules is None else rules_of(rules, "rules")

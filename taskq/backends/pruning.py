@@ -54,8 +54,8 @@ class Pruner(Protocol):
     async def delete(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Deletion]:
         """Delete activities, each with all that is below it by ``parent_id`` at any depth, where
         all of that has ended; else it is left as it is. Answers what each found one was; unknown
-        ids are absent. Action ``delete`` in the record; a command that is there already deletes
-        nothing.
+        ids are absent. Action ``delete`` in the record, none for no ids; a command that is there
+        already deletes nothing.
         """
         ...
 
@@ -77,7 +77,7 @@ class Pruner(Protocol):
         A batch is one short transaction; it looks at a bounded number of activities and waits for
         no lock: what others hold is left to the next pass. ``dry_run`` counts only. ``command``:
         action ``prune`` in the record, written with this batch; one that is there already deletes
-        nothing more and ends the pass.
+        nothing in this batch, and the pass goes on behind it.
 
         Raises ConfigurationError for a state that is not terminal and a negative number.
         """

@@ -52,12 +52,13 @@ def cancel_command(
         cancel = partial(found.operator.cancel, tree=tree, actor=actor(), reason=reason)
         if asked is not None:
             live = () if tree else (StatusIn(ALIVE),)
-            deed = Deed(verb="cancel", change=cancel, judged=partial(_cancelled, going_on=0))
+            judged = partial(_cancelled, going_on=0)
+            deed = Deed(verb="cancel", done="cancelled", change=cancel, judged=judged)
             act_on_all(found, narrowed(Filter(), [*asked, *live]), deed, yes=yes)
             return
         ids = [identified(found, id) for id in words]
         texts = _texts(found, ids, cancel, tree=tree)
-    answer(ids, texts, lambda text: text)
+    answer(ids, texts)
 
 
 def _texts(

@@ -18,7 +18,7 @@ from taskq.cli.failure import NotDone
 from taskq.cli.filters import FilterCommand, terms
 from taskq.cli.output import emit, emit_json, emit_pairs, emit_table, say
 from taskq.cli.retry import edit_of, retry_options, retrying
-from taskq.cli.selection import act, asked_terms, reason_option, yes_option
+from taskq.cli.selection import act, asked_terms, final_yes_option, reason_option
 from taskq.cli.target import is_id, opened, target_options
 from taskq.cli.text import moment, shortened
 from taskq.filtering.reading import narrowed
@@ -114,33 +114,34 @@ def retry_command(
     """Send what has failed round again: of a cause, by ids, or what a filter finds, oldest first.
 
     For example: taskq dead retry 9f2c --set to='"ada@example.com"' --rate 50. What was retried has
-    failed no more, so a command that was interrupted is finished by the same one. --set and
-    --arguments as for "taskq retry".
+    failed no more, so a command that was interrupted is finished by the same one. An id of what has
+    not failed is left, and named. --set and --arguments as for "taskq retry".
     """
     edit = edit_of(changes, arguments)
     with opened(database, app) as found:
         words = _spelled(found, words)
         asked = asked_terms(words)
         deed = retrying(found, edit, rate=rate, reason=reason)
-        act(found, words, asked, [_ENDED], deed, yes=yes)
+        act(found, words, asked, FAILED, deed, yes=yes)
 
 
 @dead_commands.command("purge", cls=FilterCommand)
 @click.argument("words", nargs=-1, required=True, metavar="CAUSE|ID...|FILTER...")
 @target_options
 @reason_option
-@yes_option
+@final_yes_option
 def purge_command(
     words: tuple[str, ...], database: str | None, app: str | None, reason: str, yes: bool
 ) -> None:
     """Delete what has failed for good: of a cause, by ids, or what a filter finds.
 
-    "type:*" means all of it. As "taskq delete": each goes with all that is below it.
+    "type:*" means all of it. It asks, and each goes with all that is below it, as for "taskq
+    delete". An id of what has not failed is left, and named.
     """
     with opened(database, app) as found:
         words = _spelled(found, words)
         asked = asked_terms(words)
-        act(found, words, asked, [_ENDED], deleting(found, reason=reason), yes=yes)
+        act(found, words, asked, FAILED, deleting(found, reason=reason), yes=yes)
 
 
 def _spelled(found: TaskQ, words: Sequence[str]) -> tuple[str, ...]:

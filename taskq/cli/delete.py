@@ -11,39 +11,41 @@ from taskq.app import TaskQ
 from taskq.backends import Deletion
 from taskq.cli.actor import actor
 from taskq.cli.filters import FilterCommand
-from taskq.cli.selection import Deed, act, asked_terms, reason_option, yes_option
+from taskq.cli.selection import Deed, act, asked_terms, final_yes_option, reason_option
 from taskq.cli.target import opened, target_options
-from taskq.filtering.terms import StatusIn, Term
 from taskq.model import Status
 
-ENDED: Final[Term] = StatusIn(tuple(status for status in Status if status.terminal))
+ENDED: Final = tuple(status for status in Status if status.terminal)
 
 
 @click.command("delete", cls=FilterCommand)
 @click.argument("words", nargs=-1, required=True, metavar="ID...|FILTER...")
 @target_options
 @reason_option
-@yes_option
+@final_yes_option
 def delete_command(
     words: tuple[str, ...], database: str | None, app: str | None, reason: str, yes: bool
 ) -> None:
     """Delete ended activities for good, each with all that is below it.
 
-    Those with these ids, or all that a filter finds which have ended, oldest first. One below which
-    something has not ended is left. Their events and idempotency keys go too.
+    Those with these ids, or all that a filter finds which have ended, oldest first; it says how
+    many there are and asks. One below which something has not ended is left. Their events and
+    idempotency keys go too.
     """
     asked = asked_terms(words)
     with opened(database, app) as found:
-        act(found, words, asked, [ENDED], deleting(found, reason=reason), yes=yes)
+        act(found, words, asked, ENDED, deleting(found, reason=reason), yes=yes)
 
 
 def deleting(found: TaskQ, *, reason: str) -> Deed[Deletion]:
     """Deleting."""
     return Deed(
         verb="delete",
+        done="deleted",
         change=partial(found.operator.delete, actor=actor(), reason=reason),
         judged=_deleted,
         gone="gone already, with what was above it",
+        final=True,
     )
 
 

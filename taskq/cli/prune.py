@@ -8,8 +8,8 @@ from typing import Final
 
 import click
 
+from taskq import audit
 from taskq.app import TaskQ
-from taskq.audit import Command as Order
 from taskq.cli import bulk
 from taskq.cli.actor import actor
 from taskq.cli.command import Command
@@ -79,9 +79,9 @@ def prune_command(
             return
         say(f"{_said(total)} may go ({kept})")
         bulk.ask("delete them?", yes=yes, without="nothing was deleted: add --yes to delete them")
-        order = Order(actor=actor(), reason=reason, id=new_id())
+        command = audit.Command(actor=actor(), reason=reason, id=new_id())
         _answer(
-            _pruned(found, rules, total, order, batch=batch, rate=rate),
+            _pruned(found, rules, total, command, batch=batch, rate=rate),
             kept,
             dry_run=False,
             as_json=as_json,
@@ -124,7 +124,7 @@ def _pruned(
     found: TaskQ,
     rules: Mapping[Status, float],
     expected: Total,
-    order: Order,
+    command: audit.Command,
     *,
     batch: int,
     rate: float | None,
@@ -134,7 +134,7 @@ def _pruned(
     begun = time.monotonic()
     try:
         with bulk.bar("deleting", expected.activities) as advance:
-            for part in found.retention.batches(spelled_out(rules), command=order, batch=batch):
+            for part in found.retention.batches(spelled_out(rules), command=command, batch=batch):
                 total = total.plus(part)
                 advance(part.activities)
                 if rate is not None:

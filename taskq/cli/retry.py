@@ -20,13 +20,12 @@ from taskq.cli.target import opened, target_options
 from taskq.codec import from_json
 from taskq.editing import Edit, edited
 from taskq.errors import SerializationError
-from taskq.filtering.terms import StatusIn, Term
 from taskq.lifecycle import RETRYABLE_BY_OPERATOR
 from taskq.model import Status
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RETRYABLE: Final[Term] = StatusIn(tuple(sorted(RETRYABLE_BY_OPERATOR)))
+RETRYABLE: Final = tuple(sorted(RETRYABLE_BY_OPERATOR))
 
 
 def retry_options(function: F) -> F:
@@ -80,13 +79,14 @@ def retry_command(
     asked = asked_terms(words)
     with opened(database, app) as found:
         deed = retrying(found, edit, rate=rate, reason=reason)
-        act(found, words, asked, [RETRYABLE], deed, yes=yes)
+        act(found, words, asked, RETRYABLE, deed, yes=yes)
 
 
 def retrying(found: TaskQ, edit: Edit, *, rate: float | None, reason: str) -> Deed[Status]:
     """Retrying, with these edits."""
     return Deed(
         verb="retry",
+        done="retried",
         change=partial(found.operator.retry, edit=edit, actor=actor(), reason=reason),
         judged=_retried,
         check=partial(_check, found, edit) if edit else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -16,7 +17,8 @@ from taskq.cli.filters import terms
 from taskq.cli.output import emit, say
 from taskq.cli.target import identified, is_id
 from taskq.filtering.reading import narrowed
-from taskq.filtering.terms import Term
+from taskq.filtering.terms import StatusIn, Term
+from taskq.model import Status
 from taskq.snapshot import Filter
 
 T = TypeVar("T")
@@ -28,19 +30,27 @@ NOT_THERE = "there is no such activity"
 class Deed(Struct, Generic[T], frozen=True, kw_only=True):
     """What is done: ``change`` answers what each found activity was, ``judged`` whether that was
     well and what to say. ``check`` raises before anything is done; ``rate`` is activities a second
-    at the most, None for no limit. ``gone`` is said of what is not there any more."""
+    at the most, None for no limit. ``gone`` is said of what is not there any more, ``done`` is how
+    the verb goes on after "cannot be". ``final``: ids are asked about too, not a filter only."""
 
     verb: str
+    done: str
     change: Callable[[Sequence[UUID]], Mapping[UUID, T]]
     judged: Callable[[T], tuple[bool, str]]
     check: Callable[[Sequence[UUID]], None] | None = None
     rate: float | None = None
     gone: str = NOT_THERE
+    final: bool = False
 
 
 def yes_option(function: F) -> F:
-    """Adds ``--yes``."""
+    """Adds ``--yes``, for commands that ask when a filter is given."""
     return click.option("--yes", is_flag=True, help="With a filter: do not ask.")(function)
+
+
+def final_yes_option(function: F) -> F:
+    """Adds ``--yes``, for commands that always ask."""
+    return click.option("--yes", is_flag=True, help="Do not ask.")(function)
 
 
 def reason_option(function: F) -> F:
@@ -63,19 +73,41 @@ def act(
     found: TaskQ,
     words: Sequence[str],
     asked: Sequence[Term] | None,
-    narrowing: Sequence[Term],
+    states: Sequence[Status],
     deed: Deed[T],
     *,
     yes: bool,
 ) -> None:
-    """Do it to those with these ids, or to all that ``asked`` and ``narrowing`` find."""
+    """Do it to those with these ids, or to all that ``asked`` finds, where they are in one of these
+    ``states``; none: in any."""
     if asked is not None:
-        act_on_all(found, narrowed(Filter(), [*asked, *narrowing]), deed, yes=yes)
+        only = [StatusIn(tuple(states))] if states else []
+        act_on_all(found, narrowed(Filter(), [*asked, *only]), deed, yes=yes)
         return
-    ids = [identified(found, id) for id in words]
+    act_on_ids(found, [identified(found, id) for id in words], states, deed, yes=yes)
+
+
+def act_on_ids(
+    found: TaskQ, ids: Sequence[UUID], states: Sequence[Status], deed: Deed[T], *, yes: bool
+) -> None:
+    """Do it to these; what is in another state is left, named, and a failure."""
+    infos = found.client.call_sync(found.client.store.get, ids)
+    left = {id: each.status for id, each in infos.items() if states and each.status not in states}
+    meant = [id for id in ids if id not in left]
     if deed.check is not None:
-        deed.check(ids)
-    answer(ids, deed.change(ids), deed.judged)
+        deed.check(meant)
+    there = {id: infos[id].status for id in meant if id in infos}
+    if deed.final and there:
+        chosen = bulk.Chosen(tuple(there), Counter(there.values()))
+        bulk.confirm(chosen, deed.verb, yes=yes)
+    before: Mapping[UUID, T] = deed.change(meant) if meant else {}
+    allowed = ", ".join(status for status in Status if status in states)
+    texts = {
+        id: (False, f"cannot be {deed.done}: it is {status}, not {allowed}")
+        for id, status in left.items()
+    }
+    texts |= {id: deed.judged(each) for id, each in before.items()}
+    answer(ids, texts)
 
 
 def act_on_all(found: TaskQ, wanted: Filter, deed: Deed[T], *, yes: bool) -> None:
@@ -95,13 +127,11 @@ def act_on_all(found: TaskQ, wanted: Filter, deed: Deed[T], *, yes: bool) -> Non
     bulk.each_chunk(those.ids, deed.verb, deed.change, said, rate=deed.rate)
 
 
-def answer(
-    ids: Sequence[UUID], before: Mapping[UUID, T], judged: Callable[[T], tuple[bool, str]]
-) -> None:
+def answer(ids: Sequence[UUID], texts: Mapping[UUID, tuple[bool, str]]) -> None:
     """A line for each id; exit code 1 when any did not succeed."""
     succeeded = True
     for id in dict.fromkeys(ids):
-        done, text = judged(before[id]) if id in before else (False, NOT_THERE)
+        done, text = texts.get(id, (False, NOT_THERE))
         succeeded &= done
         emit(f"{id}  {text}")
     if not succeeded:

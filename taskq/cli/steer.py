@@ -16,7 +16,6 @@ from taskq.cli.selection import Deed, act, asked_terms, reason_option, yes_optio
 from taskq.cli.target import opened, target_options
 from taskq.cli.values import priority as to_priority
 from taskq.durations import seconds_in
-from taskq.filtering.terms import StatusIn
 from taskq.lifecycle import (
     REORDERABLE_BY_OPERATOR,
     RESCHEDULABLE_BY_OPERATOR,
@@ -38,12 +37,11 @@ def run_now_command(
     Those with these ids, or all that a filter finds, oldest first.
     """
     asked = asked_terms(words)
-    waiting = StatusIn(tuple(sorted(STARTABLE_BY_OPERATOR)))
     with opened(database, app) as found:
         change = partial(found.operator.run_now, actor=actor(), reason=reason)
         judged = _judge(STARTABLE_BY_OPERATOR, "pending")
-        deed = Deed(verb="run", change=change, judged=judged)
-        act(found, words, asked, [waiting], deed, yes=yes)
+        deed = Deed(verb="run", done="run now", change=change, judged=judged)
+        act(found, words, asked, tuple(STARTABLE_BY_OPERATOR), deed, yes=yes)
 
 
 @click.command("reschedule", cls=Command)
@@ -63,7 +61,8 @@ def reschedule_command(
         at = _instant(when, found.clock.now())
         change = partial(found.operator.reschedule, when=at, actor=actor(), reason=reason)
         judged = _judge(RESCHEDULABLE_BY_OPERATOR, f"runs at {at.isoformat(timespec='seconds')}")
-        act(found, ids, None, (), Deed(verb="reschedule", change=change, judged=judged), yes=True)
+        deed = Deed(verb="reschedule", done="rescheduled", change=change, judged=judged)
+        act(found, ids, None, (), deed, yes=True)
 
 
 @click.command("priority", cls=Command)
@@ -81,7 +80,8 @@ def priority_command(
     with opened(database, app) as found:
         change = partial(found.operator.set_priority, priority=level, actor=actor(), reason=reason)
         judged = _judge(REORDERABLE_BY_OPERATOR, f"priority {level.name}")
-        act(found, ids, None, (), Deed(verb="change", change=change, judged=judged), yes=True)
+        deed = Deed(verb="change", done="changed", change=change, judged=judged)
+        act(found, ids, None, (), deed, yes=True)
 
 
 def _judge(states: Collection[Status], done: str) -> Callable[[Status], tuple[bool, str]]:

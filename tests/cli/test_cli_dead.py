@@ -152,7 +152,7 @@ def test_one_is_retried_with_other_arguments_by_its_id(cli, shelf) -> None:
     assert cli("retry", id, "--set", 'name="ada"').stdout == f"{id}  pending (was dead_letter)\n"
 
     again = cli("dead", "retry", id)
-    assert (again.exit_code, "left as it is: pending" in again.stdout) == (1, True)
+    assert (again.exit_code, "cannot be retried: it is pending" in again.stdout) == (1, True)
     shown = cli("show", id).stdout
     assert "retried" in shown and "cli" in shown
 
@@ -176,12 +176,12 @@ def test_what_waits_is_moved_and_reordered(cli, shelf) -> None:
     assert cli("reschedule", id, "tomorrow").exit_code == 2
     assert cli("run-now", id, "--reason", "hurry").stdout == f"{id}  pending (was scheduled)\n"
     wrong = cli("run-now", id)
-    assert (wrong.exit_code, "left as it is: pending" in wrong.stdout) == (1, True)
+    assert (wrong.exit_code, "cannot be run now: it is pending" in wrong.stdout) == (1, True)
     assert cli("reschedule", id, "2100-01-01T00:00:00+00:00").exit_code == 0
     assert cli("run-now", "type:greet", "--yes").stdout == "1  pending (was scheduled)\n"
     actions = [each["action"] for each in records(cli)]
     run, put, order = "run_now", "reschedule", "set_priority"
-    assert actions == [run, put, run, run, put, order]
+    assert actions == [run, put, run, put, order]
     assert "hurry" in cli("audit").stdout
 
 
@@ -202,10 +202,38 @@ def test_what_has_ended_is_deleted(cli, shelf) -> None:
     late = str(shelf.greet.delay("grace").id)
     shelf.end(Snoozed(3600.0))
 
-    result = cli("delete", done, late)
+    assert cli("delete", done).exit_code == 2 and len(infos(shelf)) == 2
+
+    result = cli("delete", done, late, "--yes")
 
     assert result.exit_code == 1
     assert f"{done}  deleted (was completed)" in result.stdout
-    assert f"{late}  left as it is: scheduled" in result.stdout
+    assert f"{late}  cannot be deleted: it is scheduled, not " in result.stdout
     assert [str(each.id) for each in infos(shelf)] == [late]
     assert cli("delete", "type:*", "--yes").stderr == "no activity matches\n"
+
+
+def test_by_their_ids_too_only_what_has_failed_is_meant(cli, shelf) -> None:
+    done = str(shelf.greet.delay("ada").id)
+    shelf.end(Succeeded("1"))
+    gone = str(shelf.greet.delay("grace").id)
+    assert cli("cancel", gone).exit_code == 0
+    fill(shelf, each=1)
+    dead = [str(each.id) for each in infos(shelf) if each.status is Status.DEAD_LETTER]
+
+    unasked = cli("dead", "purge", dead[0])
+    purged = cli("dead", "purge", done, dead[0], "--yes")
+    retried = cli("dead", "retry", gone, dead[1])
+
+    assert (unasked.exit_code, "add --yes" in unasked.stderr) == (2, True)
+    assert purged.exit_code == retried.exit_code == 1
+    assert purged.stdout.splitlines() == [
+        f"{done}  cannot be deleted: it is completed, not failed, dead_letter",
+        f"{dead[0]}  deleted (was dead_letter)",
+    ]
+    assert retried.stdout.splitlines() == [
+        f"{gone}  cannot be retried: it is cancelled, not failed, dead_letter",
+        f"{dead[1]}  pending (was dead_letter)",
+    ]
+    statuses = {str(each.id): each.status for each in infos(shelf)}
+    assert (statuses[done], statuses[gone]) == (Status.COMPLETED, Status.CANCELLED)

@@ -159,7 +159,7 @@ def test_retry_answers_each_id_and_fails_when_one_did(cli, shelf) -> None:
     result = cli("retry", waiting, failed, unknown)
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
-    assert lines[0].startswith(f"{waiting}  left as it is: pending")
+    assert lines[0].startswith(f"{waiting}  cannot be retried: it is pending")
     assert lines[1] == f"{failed}  pending (was failed)"
     assert lines[2] == f"{unknown}  there is no such activity"
 

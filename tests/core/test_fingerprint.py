@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from taskq.fingerprint import fingerprint, title
@@ -79,3 +81,21 @@ def test_any_text_has_a_fingerprint() -> None:
     for message in ("", "\ud800", "\0", "x" * 100_000, "'" * 5000, "/a" * 3000, "1," * 3000):
         digits = fingerprint("send", ErrorInfo(type="E", message=message))
         assert len(digits) == 16 and not set(digits) - set("0123456789abcdef")
+
+
+def _cost(message: str) -> float:
+    """Seconds of this thread to find a cause, at the best."""
+    error, took = ErrorInfo(type="E", message=message), list[float]()
+    for _ in range(7):
+        before = time.thread_time()
+        fingerprint("t", error)
+        took.append(time.thread_time() - before)
+    return min(took)
+
+
+@pytest.mark.parametrize("part", ["a", "_", "a.-+", "a+", "0123456789abcdef", "/a", "'a ", "a@"])
+def test_long_words_cost_as_much_as_long_sentences(part: str) -> None:
+    """Each failure passes here, on a worker's event loop."""
+    sentence = _cost(("no such user 42, " * 60)[:1000])
+
+    assert _cost((part * 1000)[:1000]) < 4 * sentence

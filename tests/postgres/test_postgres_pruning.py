@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from uuid import UUID
@@ -170,3 +171,31 @@ def test_nothing_is_left_of_what_was_deleted(
     assert before == 1
     for table in ("taskq_activities", "taskq_events", "taskq_keys"):
         assert sql(f"SELECT * FROM {table}") == [], table
+
+
+def test_an_edited_retry_keeps_keys_still_in_the_order_of_calls(
+    backend: PostgresBackend, bridge: ResidentBridge, postgres_url: str
+) -> None:
+    """What calls with these keys have taken and still want is not held against them."""
+    made = [keyed(str(number)) for number in range(20)]
+    ended(bridge, backend, *made)
+    hashes = sorted(each.idempotency.hash for each in made if each.idempotency is not None)
+    edits = {each.id: '{"n":2}' for each in made}
+    lock = "SELECT 1 FROM taskq_keys WHERE hash = ANY($1) ORDER BY hash FOR UPDATE"
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
+
+    async def race() -> Mapping[UUID, Status]:
+        connection = await asyncpg.connect(postgres_url)
+        try:
+            async with connection.transaction():
+                await connection.execute(lock, hashes[:1])
+                retry = asyncio.create_task(backend.retry([*edits], command=ADA, arguments=edits))
+                async with asyncio.timeout(10):
+                    while not await connection.fetchval(waiting):
+                        await asyncio.sleep(0.005)
+                await connection.execute(f"{lock} NOWAIT", hashes)
+        finally:
+            await connection.close()
+        return await retry
+
+    assert bridge.call_sync(race) == dict.fromkeys(edits, Status.CANCELLED)

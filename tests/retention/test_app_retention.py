@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 
 from taskq import ActivityNotFound, Status, TaskQ
-from taskq.audit import Command
 from taskq.backends import Deletion
 from taskq.pruning import Total
 from taskq.task import AsyncTask
 from taskq.testing import ManualClock
-
-ADA = Command(actor="ada", reason="tidying")
 
 
 @pytest.fixture
@@ -79,12 +76,12 @@ async def test_one_can_be_deleted_by_its_id(app: TaskQ, send: AsyncTask[[int], N
     gone, kept = await send.adelay(1), await send.adelay(2)
     await gone.acancel()
 
-    met = app.retention.delete([str(gone.id), kept.id], command=ADA)
+    met = app.operator.delete([str(gone.id), kept.id], reason="tidying")
 
     assert met == {
         gone.id: Deletion(Status.CANCELLED, deleted=1),
         kept.id: Deletion(Status.PENDING, alive=1),
     }
-    assert await app.retention.adelete([gone.id], command=ADA) == {}
+    assert await app.operator.adelete([gone.id]) == {}
     with pytest.raises(ActivityNotFound):
         await gone

@@ -458,7 +458,7 @@ WHERE taskq_keys.activity_id IN (__[POSTCOMPILE_ids]);
 -- prune (keys kept still)
 SELECT taskq_keys.hash, taskq_keys.activity_id
 FROM taskq_keys
-WHERE taskq_keys.activity_id IN (__[POSTCOMPILE_ids]) ORDER BY taskq_keys.hash;
+WHERE taskq_keys.hash IN (__[POSTCOMPILE_hashes]) ORDER BY taskq_keys.hash;
 
 -- prune (delete keys)
 DELETE FROM taskq_keys WHERE taskq_keys.hash IN (__[POSTCOMPILE_hashes]);

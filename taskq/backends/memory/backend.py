@@ -227,7 +227,7 @@ class MemoryBackend(MemoryOperator, MemoryPruner, MemoryQueues, MemorySchedules)
             rows = [
                 row for row in map(self._tables.rows.get, dict.fromkeys(ids)) if row is not None
             ]
-            if command is not None and ids and not self._recorded(now, command, "cancel", ids):
+            if command and not self._recorded_of(now, command, "cancel", ids):
                 return {row.id: Cancellation(row.status) for row in rows}
             before = {row.id: (row.status, self._live_below(row.id) if tree else 0) for row in rows}
             for row in rows:

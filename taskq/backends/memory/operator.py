@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from msgspec.structs import replace
 
-from taskq.audit import Command, named
+from taskq.audit import Command
 from taskq.backends.arrival import isolated, still
 from taskq.backends.changes import Changes
 from taskq.backends.instants import later
+from taskq.backends.memory.recording import MemoryRecorder
 from taskq.backends.memory.row import Row
-from taskq.backends.memory.tables import Key, Tables
+from taskq.backends.memory.tables import Tables
 from taskq.backends.storable import check_storable
 from taskq.backends.timeline import retry_detail, who
-from taskq.clock import Clock
 from taskq.idempotency import renewed_digest
 from taskq.lifecycle import (
     REORDERABLE_BY_OPERATOR,
@@ -32,16 +30,8 @@ from taskq.lifecycle import (
 from taskq.model import Priority, Status
 
 
-class MemoryOperator(ABC):
+class MemoryOperator(MemoryRecorder):
     """``taskq.backends.Operator`` over tables in memory."""
-
-    _clock: Clock
-    _lock: threading.Lock
-    _tables: Tables
-
-    @abstractmethod
-    def _tell(self, changes: Changes) -> None:
-        """Send hints; called without the lock."""
 
     async def retry(
         self,
@@ -126,7 +116,7 @@ class MemoryOperator(ABC):
                 row for row in map(self._tables.rows.get, dict.fromkeys(ids)) if row is not None
             ]
             before = {row.id: row.status for row in rows}
-            if not ids or not self._recorded(now, command, action, ids, **detail()):
+            if not self._recorded_of(now, command, action, ids, **detail()):
                 return before
             for row in rows:
                 if row.status in states:
@@ -134,14 +124,6 @@ class MemoryOperator(ABC):
                     changes.moved(row.id, row.status)
         self._tell(changes)
         return before
-
-    def _recorded(
-        self, now: datetime, command: Command, action: str, ids: Sequence[UUID], **more: object
-    ) -> bool:
-        """Whether the command is new; it is in the record then."""
-        different = list(dict.fromkeys(ids))
-        detail = {"ids": [str(id) for id in different], **more}
-        return self._tables.record(now, command, action, target=named(different), detail=detail)
 
     def _restart(
         self, row: Row, now: datetime, command: Command, payload: str | None, wait: float
@@ -166,7 +148,7 @@ class MemoryOperator(ABC):
         row.activity = replace(call, payload=payload)
         for hash, key in self._tables.keys.items():
             if key.activity == row.id:
-                self._tables.keys[hash] = Key(row.id, digest)
+                self._tables.keys[hash] = replace(key, digest=digest)
 
     def _reschedule(self, row: Row, now: datetime, when: datetime, command: Command) -> None:
         detail = {**who(command), "ready_at": row.ready_at.isoformat()}

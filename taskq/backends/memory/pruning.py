@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -10,25 +9,20 @@ from uuid import UUID
 from taskq.audit import Command
 from taskq.backends import Deletion, Mark, Pruned
 from taskq.backends.changes import Changes
-from taskq.backends.memory.reader import MemoryReader
+from taskq.backends.memory.recording import MemoryRecorder
 from taskq.backends.memory.row import Row
 from taskq.model import Status
 from taskq.retention import Node, check_rules, cutoffs, ripe
 
 
-class MemoryPruner(MemoryReader, ABC):
+class MemoryPruner(MemoryRecorder):
     """``taskq.backends.Pruner`` over tables in memory."""
-
-    @abstractmethod
-    def _tell(self, changes: Changes) -> None:
-        """Send hints; called without the lock."""
 
     async def delete(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Deletion]:
         """See ``Pruner.delete``."""
         changes = Changes()
         with self._lock:
-            detail = {"ids": [str(id) for id in ids]}
-            fresh = self._tables.record(self._clock.now(), command, "delete", detail=detail)
+            fresh = self._recorded_of(self._clock.now(), command, "delete", ids)
             trees = {id: self._tree(self._tables.rows[id]) for id in ids if id in self._tables.rows}
             answer = {id: _deletion(tree, fresh=fresh) for id, tree in trees.items()}
             gone = [tree for id, tree in trees.items() if answer[id].deleted]
@@ -50,25 +44,20 @@ class MemoryPruner(MemoryReader, ABC):
         changes = Changes()
         with self._lock:
             now = self._clock.now()
-            detail = {"rules": {status.value: kept for status, kept in rules.items()}}
-            if command and not self._tables.record(now, command, "prune", detail=detail):
-                return Pruned()
             cut = cutoffs(rules, now)
             marks = sorted(_mark(row) for row in self._tops(cut))
             first = () if after is None else _place(after)
             coming = [mark for mark in marks if mark > first]
+            next = _next(coming, limit)
+            detail = {"rules": {status.value: kept for status, kept in rules.items()}}
+            if command and not self._recorded(now, command, "prune", detail=detail):
+                return Pruned(next=next)
             trees = [self._tree(self._tables.rows[id]) for *_, id in coming[:limit]]
             gone = [tree for tree in trees if ripe(map(_node, tree), cut)]
             if not dry_run:
                 self._remove([row for tree in gone for row in tree], changes)
         self._tell(changes)
-        more = len(coming) > limit
-        queue, status, id = coming[limit - 1] if more else ("", "", UUID(int=0))
-        return Pruned(
-            trees=len(gone),
-            activities=sum(map(len, gone)),
-            next=Mark(queue, Status(status), id) if more else None,
-        )
+        return Pruned(trees=len(gone), activities=sum(map(len, gone)), next=next)
 
     async def sweep_keys(self, limit: int) -> int:
         """See ``Pruner.sweep_keys``."""
@@ -116,6 +105,14 @@ def _mark(row: Row) -> tuple[str, str, UUID]:
 
 def _place(mark: Mark) -> tuple[str, str, UUID]:
     return mark.queue, mark.status.value, mark.id
+
+
+def _next(coming: Sequence[tuple[str, str, UUID]], limit: int) -> Mark | None:
+    """Where the batch after the next ``limit`` begins."""
+    if len(coming) <= limit:
+        return None
+    queue, status, id = coming[limit - 1]
+    return Mark(queue, Status(status), id)
 
 
 def _node(row: Row) -> Node:

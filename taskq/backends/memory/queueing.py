@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +10,8 @@ from msgspec import Struct
 
 from taskq.audit import Command
 from taskq.backends.changes import Changes
-from taskq.backends.memory.reader import MemoryReader, live
+from taskq.backends.memory.reader import live
+from taskq.backends.memory.recording import MemoryRecorder
 from taskq.backends.memory.row import Row
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.model import Status
@@ -27,12 +27,8 @@ class Seen(Struct, frozen=True):
     cap: int
 
 
-class MemoryQueues(MemoryReader, ABC):
+class MemoryQueues(MemoryRecorder):
     """``taskq.backends.Queues`` over tables in memory."""
-
-    @abstractmethod
-    def _tell(self, changes: Changes) -> None:
-        """Send hints; called without the lock."""
 
     async def pauses(self) -> list[Pause]:
         """See ``Queues.pauses``."""
@@ -43,7 +39,7 @@ class MemoryQueues(MemoryReader, ABC):
         """See ``Queues.pause``."""
         with self._lock:
             now = self._clock.now()
-            new = self._record(now, command, f"{kind}.pause", name)
+            new = self._recorded(now, command, f"{kind}.pause", target=name)
             new = new and (kind, name) not in self._tables.pauses
             if new:
                 self._tables.pauses[kind, name] = Pause(
@@ -55,7 +51,7 @@ class MemoryQueues(MemoryReader, ABC):
     async def resume(self, kind: Kind, name: str, *, command: Command) -> bool:
         """See ``Queues.resume``."""
         with self._lock:
-            recorded = self._record(self._clock.now(), command, f"{kind}.resume", name)
+            recorded = self._recorded(self._clock.now(), command, f"{kind}.resume", target=name)
             ended = recorded and self._tables.pauses.pop((kind, name), None) is not None
         self._tell(Changes(control=ended))
         return ended
@@ -90,6 +86,3 @@ class MemoryQueues(MemoryReader, ABC):
             workers=serving(kind, name, {row.activity.queue for row in rows}, seen.workers),
             cap=seen.cap,
         )
-
-    def _record(self, now: datetime, command: Command, action: str, name: str) -> bool:
-        return self._tables.record(now, command, action, target=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -10,19 +9,15 @@ from uuid import UUID
 from taskq.audit import Command
 from taskq.backends import scheduled
 from taskq.backends.changes import Changes
-from taskq.backends.memory.reader import MemoryReader
+from taskq.backends.memory.recording import MemoryRecorder
 from taskq.backends.memory.submission import Submission
 from taskq.backends.scheduling import Due, Fired
 from taskq.model import Activity, Status
 from taskq.schedule import Schedule, ScheduleInfo
 
 
-class MemorySchedules(MemoryReader, ABC):
+class MemorySchedules(MemoryRecorder):
     """``taskq.backends.Schedules`` over tables in memory."""
-
-    @abstractmethod
-    def _tell(self, changes: Changes) -> None:
-        """Send hints; called without the lock."""
 
     async def schedules(self, names: Collection[str] | None = None) -> Sequence[ScheduleInfo]:
         """See ``ScheduleReader.schedules``."""
@@ -47,7 +42,7 @@ class MemorySchedules(MemoryReader, ABC):
         with self._lock:
             now = self._clock.now()
             before = self._tables.schedules.get(schedule.name)
-            if self._done(command):
+            if self._is_known(command):
                 return before
             if (None if before is None else before.revision) != revision:
                 return None
@@ -57,7 +52,7 @@ class MemorySchedules(MemoryReader, ABC):
                 after = scheduled.edited(before, schedule, now)
             verb = "schedule.create" if before is None else "schedule.edit"
             detail = scheduled.change(None if before is None else before.schedule, schedule)
-            self._tables.record(now, command, verb, target=schedule.name, detail=detail)
+            self._recorded(now, command, verb, target=schedule.name, detail=detail)
             self._tables.schedules[schedule.name] = after
         self._tell(Changes(ready=True))
         return after
@@ -68,10 +63,11 @@ class MemorySchedules(MemoryReader, ABC):
         """See ``Schedules.pause_schedule``."""
         verb = "schedule.pause" if paused else "schedule.resume"
         with self._lock:
-            before = self._on_record(name, command, verb)
-            if before is None:
-                return self._tables.schedules.get(name)
-            after = scheduled.paused(before, self._clock.now(), paused=paused)
+            now = self._clock.now()
+            before = self._tables.schedules.get(name)
+            if before is None or not self._recorded(now, command, verb, target=name):
+                return before
+            after = scheduled.paused(before, now, paused=paused)
             self._tables.schedules[name] = after
         self._tell(Changes(ready=not paused))
         return after
@@ -79,21 +75,22 @@ class MemorySchedules(MemoryReader, ABC):
     async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
         """See ``Schedules.trigger_schedule``."""
         with self._lock:
-            info = self._on_record(name, command, "schedule.trigger")
-            if info is None:
-                return name in self._tables.schedules
-            stored = self._store([info.schedule.triggered(id)], self._clock.now())
+            now = self._clock.now()
+            info = self._tables.schedules.get(name)
+            if info is None or not self._recorded(now, command, "schedule.trigger", target=name):
+                return info is not None
+            stored = self._store([info.schedule.triggered(id)], now)
         self._tell(Changes(ready=stored))
         return True
 
     async def delete_schedule(self, name: str, *, command: Command) -> bool:
         """See ``Schedules.delete_schedule``."""
         with self._lock:
-            if self._done(command):
-                return True
-            info = self._on_record(name, command, "schedule.delete")
-            self._tables.schedules.pop(name, None)
-        return info is not None
+            if name not in self._tables.schedules:
+                return self._is_known(command)
+            if self._recorded(self._clock.now(), command, "schedule.delete", target=name):
+                del self._tables.schedules[name]
+        return True
 
     async def due_schedules(self) -> Due:
         """See ``Schedules.due_schedules``."""
@@ -130,16 +127,3 @@ class MemorySchedules(MemoryReader, ABC):
         for activity in activities:
             submission.add(activity)
         return bool(submission.store())
-
-    def _done(self, command: Command) -> bool:
-        return command.id is not None and any(
-            entry.command_id == command.id for entry in self._tables.audit
-        )
-
-    def _on_record(self, name: str, command: Command, verb: str) -> ScheduleInfo | None:
-        """The schedule that the command is now recorded for; None: there is nothing to do."""
-        info = self._tables.schedules.get(name)
-        if info is None:
-            return None
-        recorded = self._tables.record(self._clock.now(), command, verb, target=name)
-        return info if recorded else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
 from uuid import UUID
 
 from taskq.audit import AuditEntry, Command
@@ -13,7 +12,7 @@ from taskq.backends import Cancellation
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import auditing, cancelling, causes, operating, reader, writer
 from taskq.backends.sql.chunks import CHUNK
-from taskq.backends.sql.pruning_store import PruningStore
+from taskq.backends.sql.pruning_store import SqlPruner
 from taskq.backends.sql.queueing import SqlQueues
 from taskq.backends.sql.scheduling import SqlSchedules
 from taskq.model import Lease, Priority, Status
@@ -31,10 +30,8 @@ from taskq.snapshot import (
     WorkerInfo,
 )
 
-T = TypeVar("T")
 
-
-class CommonStore(PruningStore, SqlQueues, SqlSchedules):
+class CommonStore(SqlPruner, SqlQueues, SqlSchedules):
     """``Inspector``, ``Operator`` and some of ``Backend``, over the two doors that each has."""
 
     async def _has_orphans(self, parents: Collection[UUID]) -> bool:

@@ -15,6 +15,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.instants import later
 from taskq.backends.sql import auditing, operating_statements, rows, statements
 from taskq.backends.sql.chunks import chunked
+from taskq.backends.sql.keying import keys_kept_still
 from taskq.backends.sql.rows import Record
 from taskq.backends.storable import check_storable
 from taskq.backends.timeline import retry_detail, who
@@ -204,6 +205,7 @@ def _edit(connection: Connection, payloads: Mapping[UUID, str]) -> None:
     found = list(chunked(connection, operating_statements.calls(), "ids", sorted(payloads)))
     edits = ({"of_id": row.id, "new_payload": payloads[row.id]} for row in found)
     _execute(connection, operating_statements.edit(), edits)
+    keys_kept_still(connection, payloads)
     digests = (
         {
             "of_id": row.id,

@@ -23,6 +23,8 @@ from taskq.backends.changes import Changes
 from taskq.backends.sql import auditing
 from taskq.backends.sql import pruning_statements as statements
 from taskq.backends.sql.chunks import CHUNK, chunked
+from taskq.backends.sql.keying import keys_kept_still, keys_of
+from taskq.backends.sql.operating import recorded
 from taskq.backends.sql.rows import Record, status_of
 from taskq.model import Status
 from taskq.retention import Node, Rules, cutoffs, ripe
@@ -31,7 +33,9 @@ Tree = dict[UUID, Node]
 """What belongs to one top, itself too, by id."""
 
 MOST: Final = 2000
-"""Activities in one batch, unless its first tree alone has more."""
+"""Activities that one batch goes on with, unless its first tree alone has more."""
+GROUP: Final = 16
+"""Trees that are walked at a time, at the most."""
 PROBES: Final = 200
 """Queues and states that one batch looks into, at the most."""
 AHEAD: Final = timedelta(days=1)
@@ -56,15 +60,13 @@ def delete(
     connection: Connection, now: datetime, ids: Sequence[UUID], command: Command
 ) -> tuple[Mapping[UUID, Deletion], Changes]:
     """See ``Pruner.delete``."""
-    detail = {"ids": [str(id) for id in ids]}
-    fresh = auditing.record(connection, now, command, "delete", detail=detail)
+    fresh = recorded(connection, now, command, "delete", ids)
     changes = Changes()
     trees = _kept_still(connection, sorted(set(ids)))
     alive = {top: sum(map(_is_alive, tree.values())) for top, tree in trees.items()}
     going = [tree for top, tree in trees.items() if fresh and not alive[top]]
     gone = sorted({id for tree in going for id in tree})
-    found = chunked(connection, statements.keys_kept_still(patient=True), "ids", gone)
-    _remove(connection, gone, [row.hash for row in found], changes)
+    _remove(connection, gone, keys_kept_still(connection, gone), changes)
     return {
         top: Deletion(status, len(tree) if fresh and not alive[top] else 0, alive[top])
         for top, tree in trees.items()
@@ -108,7 +110,7 @@ def due(
             return Batch({}, None)
         tops, place = _tops(connection, now, place, cut[place.status], limit)
         if tops:
-            return _batch(_walked(connection, tops), tops, cut, place)
+            return _batch(connection, tops, cut, place)
         if place.id != _DONE:
             break
     return Batch({}, place)
@@ -163,23 +165,33 @@ def _next_id(end: Record, now: datetime) -> UUID:
 
 
 def _batch(
-    trees: Mapping[UUID, Tree],
+    connection: Connection,
     tops: Sequence[UUID],
     cut: Mapping[Status, datetime],
     place: Mark,
 ) -> Batch:
-    """Those of these trees that may go, as many as one transaction should have."""
+    """Those of these trees that may go, as many as one transaction should look at."""
     chosen: dict[UUID, Tree] = {}
-    count = 0
-    for top in tops:
-        tree = trees.get(top)
-        if tree is None or not ripe(tree.values(), cut):
-            continue
-        count += len(tree)
-        if chosen and count > MOST:
-            return Batch(chosen, Mark(place.queue, place.status, [*chosen][-1]))
-        chosen[top] = tree
-    return Batch(chosen, place)
+    count, passed = 0, 0
+    while passed < len(tops) and count < MOST:
+        group = tops[passed : passed + _room(count, passed)]
+        trees = _walked(connection, group)
+        for top in group:
+            tree = trees.get(top, {})
+            if passed and count + len(tree) > MOST:
+                return Batch(chosen, Mark(place.queue, place.status, tops[passed - 1]))
+            count += len(tree)
+            passed += 1
+            if tree and ripe(tree.values(), cut):
+                chosen[top] = tree
+    done = passed == len(tops)
+    return Batch(chosen, place if done else Mark(place.queue, place.status, tops[passed - 1]))
+
+
+def _room(count: int, trees: int) -> int:
+    """How many trees to walk next, when so many ``trees`` had ``count`` activities: not many more
+    than one transaction has room for, as what is too much is walked once more by the next."""
+    return max(1, min(GROUP, trees, (MOST - count) * trees // max(1, count)))
 
 
 def prune(
@@ -191,15 +203,17 @@ def prune(
     if connection.dialect.name == "postgresql" and not _alone(connection):
         return Pruned(busy=True), changes
     if command and not auditing.record(connection, now, command, "prune", detail=detail):
-        return Pruned(), changes
+        return Pruned(next=batch.next), changes
     cut = cutoffs(rules, now)
     ids = sorted({id for tree in batch.trees.values() for id in tree})
     found = chunked(connection, statements.kept_still(patient=False), "ids", ids)
     still = {row.id for row in found if ripe([_node(row)], cut)}
-    keys = list(chunked(connection, statements.keys_of(), "ids", sorted(still)))
+    keys = list(chunked(connection, keys_of(), "ids", sorted(still)))
     held = _still_keys(connection, keys)
     still -= {row.activity_id for row in keys if row.hash not in held}
-    gone = [tree for tree in batch.trees.values() if still.issuperset(tree)]
+    whole = [top for top, tree in batch.trees.items() if still.issuperset(tree)]
+    # One that outlived its lease may have made more since they were looked at.
+    gone = [tree for tree in _walked(connection, whole).values() if still.issuperset(tree)]
     going = {id for tree in gone for id in tree}
     hashes = [row.hash for row in keys if row.activity_id in going]
     _remove(connection, sorted(going), hashes, changes)
@@ -217,7 +231,7 @@ def _alone(connection: Connection) -> bool:
 def _still_keys(connection: Connection, keys: Sequence[Record]) -> set[bytes]:
     """Those of these that no other transaction holds, and that point where they did: kept still."""
     owners = sorted({row.activity_id for row in keys})
-    found = chunked(connection, statements.keys_kept_still(patient=False), "ids", owners)
+    found = chunked(connection, statements.keys_not_held(), "ids", owners)
     return {row.hash for row in found}
 
 

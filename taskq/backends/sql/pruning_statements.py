@@ -143,16 +143,10 @@ def alone() -> Executable:
 
 
 @cache
-def keys_of() -> Executable:
-    """The keys that point at ``ids``."""
-    return select(keys.c.hash, keys.c.activity_id).where(keys.c.activity_id.in_(_ids))
-
-
-@cache
-def keys_kept_still(*, patient: bool) -> Executable:
-    """The same in their order, kept still; not ``patient``: without those that others hold."""
+def keys_not_held() -> Executable:
+    """The keys that point at ``ids`` in their order, kept still, without those that others hold."""
     found = select(keys.c.hash, keys.c.activity_id).where(keys.c.activity_id.in_(_ids))
-    return found.order_by(keys.c.hash).with_for_update(skip_locked=not patient)
+    return found.order_by(keys.c.hash).with_for_update(skip_locked=True)
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -15,10 +14,8 @@ from taskq.backends.sql.doors import Doors
 from taskq.model import Status
 from taskq.retention import check_rules
 
-T = TypeVar("T")
 
-
-class PruningStore(Doors):
+class SqlPruner(Doors):
     """``Pruner``, over the two doors that each store has."""
 
     async def delete(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Deletion]:

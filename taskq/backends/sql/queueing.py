@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import Connection, Executable, bindparam, delete, false, func, select, true
@@ -20,8 +20,6 @@ from taskq.backends.sql.tables import activities, queues, spelled
 from taskq.model import Priority, Status
 from taskq.pausing import Kind, Load, Pause, serving
 from taskq.snapshot import WorkerInfo
-
-T = TypeVar("T")
 
 _KINDS = frozenset(kind.value for kind in Kind)
 _activity = activities.c

@@ -124,6 +124,20 @@ class OperatorCommandTests:
         with pytest.raises(IdempotencyConflict):
             await harness.submit(keyed("order-1", payload='{"n":1}'))
 
+    async def test_a_key_of_edited_arguments_is_free_again_when_it_was(
+        self, harness: Harness
+    ) -> None:
+        """D23: an edit changes what a key stands for, not until when."""
+        first = keyed("order-1", payload='{"n":1}', unique_for=60.0)
+        await harness.bring(first, Status.DEAD_LETTER)
+        await harness.retry(first.id, arguments={first.id: '{"n":2}'})
+        await harness.advance(61)
+
+        again = keyed("order-1", payload='{"n":2}')
+
+        [receipt] = await harness.submit(again)
+        assert (receipt.id, receipt.created) == (again.id, True)
+
     async def test_arguments_that_cannot_be_stored_retry_nothing(self, harness: Harness) -> None:
         id = await harness.bring(call(), Status.DEAD_LETTER)
 

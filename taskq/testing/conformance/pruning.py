@@ -173,16 +173,17 @@ class DeleteTests:
     async def test_a_delete_is_recorded_and_done_once(self, harness: Harness) -> None:
         command = Command(actor="ada", reason="tidying", id=new_id())
         first = await ended(harness, call())
-        await delete(harness, first.id, command=command)
+        await delete(harness, first.id, first.id, command=command)
         second = await ended(harness, call())
 
         assert await delete(harness, second.id, command=command) == {
             second.id: Deletion(Status.COMPLETED)
         }
+        assert await delete(harness) == {}
 
         [entry] = await audited(harness)
         assert (entry.actor, entry.reason, entry.action) == ("ada", "tidying", "delete")
-        assert entry.detail == {"ids": [str(first.id)]}
+        assert (entry.target, entry.detail) == (str(first.id), {"ids": [str(first.id)]})
 
     async def test_what_waits_is_claimed_past_a_deleted_one(self, harness: Harness) -> None:
         """A cancel leaves places behind in the lines of those that wait."""
@@ -290,10 +291,25 @@ class PruneTests:
         old = await ended(harness, call())
         await harness.advance(8 * DAY)
 
-        assert [each.trees for each in await passed(harness, command=command)] == [0]
+        assert sum(each.trees for each in await passed(harness, command=command)) == 0
         assert await left(harness, old.id) == {old.id}
         [entry] = await audited(harness)
         assert (entry.action, entry.detail) == ("prune", {"rules": {"completed": 7 * DAY}})
+
+    async def test_a_prune_that_is_asked_for_again_goes_on(self, harness: Harness) -> None:
+        """Its first answer was lost, and the rest is still to do."""
+        command = Command(actor="ada", id=new_id())
+        made = [call() for _ in range(5)]
+        await harness.submit(*made)
+        await harness.cancel(*(each.id for each in made))
+        rules = {Status.CANCELLED: 0.0}
+        prune = partial(harness.backend.prune, rules, limit=2, command=command)
+        assert (await harness.call(prune)).trees == 2
+
+        again = await passed(harness, rules, limit=2, command=command)
+
+        assert again[0].trees == 0 and sum(each.trees for each in again) == 1
+        assert len(await audited(harness)) == 1
 
 
 class UniqueForTests:

@@ -1,0 +1,48 @@
+"""What every part of the memory store has that changes something: hints, and the record."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from taskq.audit import Command, named
+from taskq.backends.changes import Changes
+from taskq.backends.memory.reader import MemoryReader
+
+
+class MemoryRecorder(MemoryReader, ABC):
+    """Writes operators' commands down; the caller holds the lock."""
+
+    @abstractmethod
+    def _tell(self, changes: Changes) -> None:
+        """Send hints; called without the lock."""
+
+    def _recorded(
+        self,
+        now: datetime,
+        command: Command,
+        action: str,
+        *,
+        target: str = "",
+        detail: Mapping[str, object] | None = None,
+    ) -> bool:
+        """Whether the command is new; it is in the record then."""
+        return self._tables.record(now, command, action, target=target, detail=detail)
+
+    def _recorded_of(
+        self, now: datetime, command: Command, action: str, ids: Sequence[UUID], **more: object
+    ) -> bool:
+        """The same for a command about these activities; None of them is no command."""
+        if not ids:
+            return False
+        different = list(dict.fromkeys(ids))
+        detail = {"ids": [str(id) for id in different], **more}
+        return self._recorded(now, command, action, target=named(different), detail=detail)
+
+    def _is_known(self, command: Command) -> bool:
+        """Whether it is in the record already."""
+        return command.id is not None and any(
+            entry.command_id == command.id for entry in self._tables.audit
+        )
