@@ -30,7 +30,8 @@ BATCH: Final = 100
 
 
 class Template(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The call that is made each time: an ``Activity`` without what each has of its own."""
+    """The call that is made each time: an ``Activity`` without what each has of its own, as an
+    instant by which it must have started or ended."""
 
     type: str
     queue: str
@@ -40,9 +41,7 @@ class Template(Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_crashes: int = 3
     timeout: float | None = 300.0
     policy: Policy = DEFAULT_POLICY
-    expires_at: datetime | None = None
     expires_in: float | None = None
-    deadline_at: datetime | None = None
     deadline_in: float | None = None
     metadata: str | None = None
     tags: str | None = None
