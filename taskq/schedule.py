@@ -24,7 +24,7 @@ CATCH_UP: Final[tuple[CatchUp, ...]] = ("latest", "none", "all")
 OVERLAP: Final[tuple[Overlap, ...]] = ("allow", "skip", "queue")
 
 TOLERANCE: Final = 10.0
-"""Seconds by which an occurrence may be late under ``catch_up="none"``."""
+"""Seconds by which the last occurrence may be late under ``catch_up="none"``."""
 BATCH: Final = 100
 """Occurrences that are fired at once at the most, and of those left out, how many are counted."""
 
@@ -53,7 +53,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     """A periodic definition. ``jitter`` is milliseconds over which occurrences are spread.
 
     ``catch_up`` says what becomes of occurrences that nobody could fire at their time: "latest":
-    the last of them; "none": those are left out that are late by more than ``TOLERANCE``; "all":
+    the last of them; "none": the last of them, unless it is late by more than ``TOLERANCE``; "all":
     each, ``BATCH`` at once. ``overlap`` says what becomes of an occurrence while the activity that
     was made last has not ended: "allow": it fires; "skip": it is left out; "queue": it waits, and
     fires when that has ended.
