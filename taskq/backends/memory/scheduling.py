@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -79,7 +79,8 @@ class MemorySchedules(MemoryReader, ABC):
     async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
         """See ``Schedules.trigger_schedule``."""
         with self._lock:
-            info = self._on_record(name, command, "schedule.trigger")
+            about = {"ids": [str(id)]}
+            info = self._on_record(name, command, "schedule.trigger", about)
             if info is None:
                 return name in self._tables.schedules
             stored = self._store([info.schedule.triggered(id)], self._clock.now())
@@ -136,10 +137,13 @@ class MemorySchedules(MemoryReader, ABC):
             entry.command_id == command.id for entry in self._tables.audit
         )
 
-    def _on_record(self, name: str, command: Command, verb: str) -> ScheduleInfo | None:
+    def _on_record(
+        self, name: str, command: Command, verb: str, detail: Mapping[str, object] | None = None
+    ) -> ScheduleInfo | None:
         """The schedule that the command is now recorded for; None: there is nothing to do."""
         info = self._tables.schedules.get(name)
         if info is None:
             return None
-        recorded = self._tables.record(self._clock.now(), command, verb, target=name)
+        now = self._clock.now()
+        recorded = self._tables.record(now, command, verb, target=name, detail=detail)
         return info if recorded else None

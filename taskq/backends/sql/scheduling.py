@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -146,7 +146,8 @@ def trigger(
     connection: Connection, now: datetime, name: str, id: UUID, command: Command
 ) -> tuple[bool, Changes]:
     """See ``Schedules.trigger_schedule``. Raises Refused."""
-    info, recorded = _commanded(connection, now, name, command, "schedule.trigger")
+    about = {"ids": [str(id)]}
+    info, recorded = _commanded(connection, now, name, command, "schedule.trigger", about)
     if recorded:
         _store(connection, now, [info.schedule.triggered(id)])
     return True, Changes(ready=recorded)
@@ -207,10 +208,15 @@ def _store(connection: Connection, now: datetime, activities: Sequence[Activity[
 
 
 def _commanded(
-    connection: Connection, now: datetime, name: str, command: Command, verb: str
+    connection: Connection,
+    now: datetime,
+    name: str,
+    command: Command,
+    verb: str,
+    detail: Mapping[str, object] | None = None,
 ) -> tuple[ScheduleInfo, bool]:
     """The schedule, and whether the command is new. Raises Refused for an unknown name."""
-    recorded = auditing.record(connection, now, command, verb, target=name)
+    recorded = auditing.record(connection, now, command, verb, target=name, detail=detail)
     info = stored.locked(connection, name)
     if info is None:
         raise Refused
