@@ -40,7 +40,7 @@ class Deed(Struct, Generic[T], frozen=True, kw_only=True):
 
 def yes_option(function: F) -> F:
     """Adds ``--yes``."""
-    return click.option("--yes", is_flag=True, help="With a filter: do not ask.")(function)
+    return click.option("--yes", is_flag=True, help="Do not ask first.")(function)
 
 
 def reason_option(function: F) -> F:
