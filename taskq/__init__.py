@@ -45,6 +45,7 @@ from taskq.model import (
 )
 from taskq.progress import Progress
 from taskq.retry import RetryPolicy
+from taskq.schedule import ScheduleInfo
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
 from taskq.task import AsyncTask, SyncTask, Task
@@ -65,6 +66,7 @@ __all__ = (
     "gather",
     "as_completed",
     "ActivityInfo",
+    "ScheduleInfo",
     "Progress",
     "ErrorInfo",
     "ErrorKind",

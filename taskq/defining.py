@@ -17,8 +17,9 @@ SHORTEST: Final = 100
 
 
 def template(where: str, activity: Activity[object]) -> Template:
-    """What is kept of a built call. Raises ConfigurationError for what each occurrence cannot have:
-    a time of its own, an idempotency key, a step."""
+    """What is kept of a built call; what it has from a parent is not. Raises ConfigurationError for
+    what each occurrence cannot have: a time of its own, an idempotency key, a step, an instant as
+    ``expires`` or ``deadline``."""
     for name, given in (
         ("run_at", activity.run_at),
         ("delay", activity.delay),
@@ -30,7 +31,14 @@ def template(where: str, activity: Activity[object]) -> Template:
                 f"{where}: {name} is for a single call; a schedule's calls have times and ids of"
                 " their own"
             )
-    return Template(**{name: getattr(activity, name) for name in Template.__struct_fields__})
+    for name, instant in (("expires", "expires_at"), ("deadline", "deadline_at")):
+        if getattr(activity, instant) is not None and instant not in activity.inherits:
+            raise ConfigurationError(
+                f"{where}: {name} is one instant for all of a schedule's calls; give a timedelta or"
+                " seconds, which count for each from its own time"
+            )
+    kept = [name for name in Template.__struct_fields__ if name not in activity.inherits]
+    return Template(**{name: getattr(activity, name) for name in kept})
 
 
 def timing(

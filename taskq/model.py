@@ -193,7 +193,8 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     among its parent's children. It must have started by ``expires_at`` (aware) or ``expires_in``
     seconds after the call, by the store's clock, whichever is earlier; and ended, with its whole
     tree, by ``deadline_at`` or ``deadline_in`` likewise. ``bound`` is its queue's, as its producer
-    knows it; it is not stored.
+    knows it; it is not stored. Nor is ``inherits``: the fields that the call itself left unsaid, so
+    that it has what its parent has.
     """
 
     id: UUID
@@ -224,6 +225,7 @@ class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
     user_id: str | None = None
     idempotency: Idempotency | None = None
     bound: Bound | None = None
+    inherits: tuple[str, ...] = ()
 
     @property
     def needs_room(self) -> bool:

@@ -24,13 +24,14 @@ CATCH_UP: Final[tuple[CatchUp, ...]] = ("latest", "none", "all")
 OVERLAP: Final[tuple[Overlap, ...]] = ("allow", "skip", "queue")
 
 TOLERANCE: Final = 10.0
-"""Seconds by which an occurrence may be late under ``catch_up="none"``."""
+"""Seconds by which the last occurrence may be late under ``catch_up="none"``."""
 BATCH: Final = 100
 """Occurrences that are fired at once at the most, and of those left out, how many are counted."""
 
 
 class Template(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The call that is made each time: an ``Activity`` without what each has of its own."""
+    """The call that is made each time: an ``Activity`` without what each has of its own, as an
+    instant by which it must have started or ended."""
 
     type: str
     queue: str
@@ -40,9 +41,7 @@ class Template(Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_crashes: int = 3
     timeout: float | None = 300.0
     policy: Policy = DEFAULT_POLICY
-    expires_at: datetime | None = None
     expires_in: float | None = None
-    deadline_at: datetime | None = None
     deadline_in: float | None = None
     metadata: str | None = None
     tags: str | None = None
@@ -54,7 +53,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     """A periodic definition. ``jitter`` is milliseconds over which occurrences are spread.
 
     ``catch_up`` says what becomes of occurrences that nobody could fire at their time: "latest":
-    the last of them; "none": those are left out that are late by more than ``TOLERANCE``; "all":
+    the last of them; "none": the last of them, unless it is late by more than ``TOLERANCE``; "all":
     each, ``BATCH`` at once. ``overlap`` says what becomes of an occurrence while the activity that
     was made last has not ended: "allow": it fires; "skip": it is left out; "queue": it waits, and
     fires when that has ended.

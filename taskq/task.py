@@ -353,6 +353,7 @@ class Task(Generic[P, R]):
             user_id=call.user_id or lineage.user_id,
             idempotency=self._idempotency(effective.queue, payload, lineage),
             bound=effective.bound,
+            inherits=() if lineage.parent_id is None else _unsaid(call, deadline_at),
         )
 
     def _policy(self, policy: Policy) -> Policy:
@@ -428,6 +429,16 @@ class SyncTask(Task[P, R]):
 def _limit(given: float | datetime | None) -> tuple[datetime | None, float | None]:
     """A limit as an instant or as seconds from the call."""
     return (given, None) if isinstance(given, datetime) else (None, given)
+
+
+def _unsaid(call: CallOptions, deadline_at: datetime | None) -> tuple[str, ...]:
+    """The fields that a child has from its parent alone."""
+    said = {
+        "deadline_at": deadline_at,
+        "correlation_id": call.correlation_id,
+        "user_id": call.user_id,
+    }
+    return tuple(name for name, value in said.items() if not value)
 
 
 def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:

@@ -67,7 +67,7 @@ class Schedules(ScheduleReader, Protocol):
 
     async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
         """Make an activity of a schedule now, with this id, besides its occurrences; False for an
-        unknown name. Recorded as ``schedule.trigger``."""
+        unknown name. Recorded as ``schedule.trigger``, with the id."""
         ...
 
     async def delete_schedule(self, name: str, *, command: Command) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from taskq.cli.failure import translated
+from taskq.cli.failure import Refused, translated
 
 _SHOWN = "taskq.traceback"
 
@@ -63,3 +63,10 @@ class Commands(click.Group):
         if cause is not None and ctx.meta.get(_SHOWN):
             traceback.print_exception(cause)
         raise failure from cause
+
+
+def refuse_before_command(context: click.Context, *given: object) -> None:
+    """Refused where options stand between a group and its command, which would not see them."""
+    if any(given):
+        command = f"taskq {context.info_name} {context.invoked_subcommand}"
+        raise Refused(f"options go behind the command: {command} …")

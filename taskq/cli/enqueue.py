@@ -17,7 +17,7 @@ from taskq.cli.failure import NotDone, Refused
 from taskq.cli.loading import chosen, load_app
 from taskq.cli.output import emit, say
 from taskq.cli.text import ascii_json, printable
-from taskq.cli.values import moment, priority
+from taskq.cli.values import DURATION, moment, priority
 from taskq.errors import ResultTimeout, SerializationError
 from taskq.logs import configure
 from taskq.model import OnDuplicate, Status
@@ -42,7 +42,7 @@ def _tags(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
 @click.option("-A", "--app", metavar="APP", help="The app, instead of the first argument.")
 @click.option("-q", "--queue", help="Put it on this queue.")
 @click.option("-p", "--priority", callback=priority, help="LOW, NORMAL, HIGH, CRITICAL or 1-4.")
-@click.option("--delay", type=float, metavar="SECONDS", help="Run it this much later.")
+@click.option("--delay", type=DURATION, help="Run it this much later: 90, 90s, 1h30m.")
 @click.option("--at", "run_at", callback=moment, help="Run it at this time, with its time zone.")
 @click.option("--key", "idempotency_key", help="The idempotency key.")
 @click.option(
@@ -50,9 +50,9 @@ def _tags(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     type=click.Choice([choice.value for choice in OnDuplicate]),
     help="What a key that is taken gives.  [default: return_existing]",
 )
-@click.option("--unique-for", type=float, metavar="SECONDS", help="How long the key counts.")
+@click.option("--unique-for", type=DURATION, help="How long the key counts.")
 @click.option("--max-retries", type=int, help="Retries after the first run.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="Running time of one attempt.")
+@click.option("--timeout", type=DURATION, help="Running time of one attempt.")
 @click.option(
     "--tag", "tags", callback=_tags, multiple=True, metavar="NAME=VALUE", help="Repeatable."
 )
@@ -61,11 +61,11 @@ def _tags(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
 @click.option("--user-id", help="The user on whose behalf it runs.")
 @click.option(
     "--wait",
-    type=float,
+    type=DURATION,
     is_flag=False,
     flag_value="inf",
-    metavar="[SECONDS]",
-    help="Wait for the result and print it as JSON; without SECONDS there is no limit.",
+    metavar="[DURATION]",
+    help="Wait for the result and print it as JSON; without DURATION there is no limit.",
 )
 def enqueue_command(
     words: tuple[str, ...],

@@ -15,8 +15,9 @@ from taskq.cli.actor import actor
 from taskq.cli.command import Command
 from taskq.cli.failure import Refused
 from taskq.cli.output import emit, emit_json, say
+from taskq.cli.selection import final_yes_option, reason_option
 from taskq.cli.target import opened, target_options
-from taskq.durations import UNITS, seconds_in
+from taskq.cli.values import DURATION
 from taskq.identifiers import new_id
 from taskq.model import TERMINAL, Status
 from taskq.pruning import Total
@@ -25,19 +26,9 @@ from taskq.retention import check_rules, spelled
 _STATUSES: Final = [status.value for status in Status]
 
 
-def _duration(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
-    """A duration as filters have it."""
-    seconds = None if value is None else seconds_in(value)
-    if value is not None and seconds is None:
-        raise click.BadParameter(
-            f"{value!r} is no duration; it has numbers and units ({', '.join(UNITS)}): 7d, 12h30m"
-        )
-    return seconds
-
-
 @click.command("prune", cls=Command)
 @target_options
-@click.option("--older-than", callback=_duration, help="Such as 7d, instead of the retention.")
+@click.option("--older-than", type=DURATION, help="Such as 7d, instead of the retention.")
 @click.option(
     "--status",
     "names",
@@ -47,9 +38,9 @@ def _duration(_: click.Context, __: click.Parameter, value: str | None) -> float
 )
 @click.option("--batch", type=click.IntRange(1, 1000), default=100, help="Trees a transaction.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Trees a second.")
-@click.option("--reason", default="", help="Why; kept in the record.")
+@reason_option
 @click.option("--dry-run", is_flag=True, help="Count, and delete nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@final_yes_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def prune_command(
     database: str | None,

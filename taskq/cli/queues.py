@@ -9,9 +9,10 @@ import msgspec
 
 from taskq.app import TaskQ
 from taskq.cli.actor import actor
-from taskq.cli.command import Command, Commands
+from taskq.cli.command import Command, Commands, refuse_before_command
 from taskq.cli.failure import Refused
 from taskq.cli.output import emit, emit_json, emit_table
+from taskq.cli.selection import reason_option
 from taskq.cli.target import opened, target_options
 from taskq.cli.text import duration, instant
 from taskq.model import Status
@@ -19,7 +20,6 @@ from taskq.pausing import Kind, Load
 from taskq.settings import NAME, bad_name
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_REASON = click.option("--reason", default="", help="Why; kept with the command.")
 _TYPE = click.option("--type", "type_name", metavar="NAME", help="A type, wherever it is.")
 _TYPES = click.option("--types", is_flag=True, help="Show the types with work instead.")
 _ENDED = (Status.COMPLETED, Status.FAILED, Status.DEAD_LETTER, Status.CANCELLED)
@@ -36,8 +36,8 @@ def queues_command(
     """Show queues, pause and resume them; alone it is "queues list"."""
     if context.invoked_subcommand is None:
         _list(database, app, types=types, as_json=as_json)
-    elif database or app or types or as_json:
-        raise Refused(f"options go behind the command: taskq queues {context.invoked_subcommand} …")
+    else:
+        refuse_before_command(context, database, app, types, as_json)
 
 
 @click.command("list", cls=Command)
@@ -57,7 +57,7 @@ def list_command(database: str | None, app: str | None, types: bool, as_json: bo
 @click.argument("queue", required=False)
 @target_options
 @_TYPE
-@_REASON
+@reason_option
 @_JSON
 def pause_command(
     queue: str | None,
@@ -82,7 +82,7 @@ def pause_command(
 @click.argument("queue", required=False)
 @target_options
 @_TYPE
-@_REASON
+@reason_option
 @_JSON
 def resume_command(
     queue: str | None,

@@ -96,6 +96,8 @@ def retrying(found: TaskQ, edit: Edit, *, rate: float | None, reason: str) -> De
 
 def edit_of(changes: Sequence[str], arguments: str | None) -> Edit:
     """The edit that ``--set`` and ``--arguments`` say. Refused for what is no JSON."""
+    if changes and arguments is not None:
+        raise Refused("--set changes single arguments, --arguments all of them: give one")
     whole = None if arguments is None else _json("--arguments", arguments)
     if whole is not None and not isinstance(whole, dict):
         raise Refused("--arguments takes one JSON object of named arguments")

@@ -2,58 +2,41 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, cast
 
 import click
 
 from taskq.app import TaskQ
+from taskq.cli import bulk
 from taskq.cli.actor import actor
-from taskq.cli.command import Command, Commands
+from taskq.cli.command import Command, Commands, refuse_before_command
 from taskq.cli.enqueue import task_named
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.output import emit, emit_json, emit_pairs, emit_table, say
+from taskq.cli.selection import final_yes_option, reason_option
 from taskq.cli.target import opened, target_options
 from taskq.cli.text import duration, moment, stored_json
+from taskq.cli.values import DURATION
 from taskq.errors import ConfigurationError, InvalidState, SerializationError
 from taskq.occurrences import explained
 from taskq.schedule import CATCH_UP, OVERLAP, Schedule, ScheduleInfo
 from taskq.schedules import ScheduleOptions
 
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|w)")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_REASON = click.option("--reason", default="", help="Why; kept in the record.")
 _NAME = click.argument("name")
-
-
-def _seconds(_: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """``90``, ``90s``, ``1h30m``: seconds."""
-    if value is None:
-        return None
-    text = value.strip()
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    if not text or _DURATION.sub("", text):
-        raise click.BadParameter(f"{value!r} is no duration; it is seconds, or 90s, 1h30m, 2d")
-    return sum(float(number) * _UNITS[unit] for number, unit in _DURATION.findall(text))
 
 
 def _definition(function: Any) -> Any:
     """The options that define a schedule."""
     for option in (
-        click.option("--jitter", callback=_seconds, metavar="DURATION", help="Spread the starts."),
+        click.option("--jitter", type=DURATION, help="Spread the starts."),
         click.option("--overlap", type=click.Choice(OVERLAP), help="While the last one goes on."),
         click.option(
             "--catch-up", type=click.Choice(CATCH_UP), help="What to do about missed ones."
         ),
         click.option("--tz", metavar="ZONE", help="The time zone of --cron.  [default: UTC]"),
-        click.option(
-            "--every", callback=_seconds, metavar="DURATION", help="So often: 90s, 1h30m."
-        ),
+        click.option("--every", type=DURATION, help="So often: 90, 90s, 1h30m."),
         click.option("--cron", metavar="TEXT", help='When: "*/5 * * * *", "@daily".'),
     ):
         function = option(function)
@@ -61,14 +44,20 @@ def _definition(function: Any) -> Any:
 
 
 @click.group("schedules", cls=Commands, invoke_without_command=True)
+@target_options
+@_JSON
 @click.pass_context
-def schedules_command(context: click.Context) -> None:
+def schedules_command(
+    context: click.Context, database: str | None, app: str | None, as_json: bool
+) -> None:
     """What is periodic: list, show, create, edit, pause, resume, trigger, delete.
 
-    Without a command it lists.
+    Alone it is "schedules list".
     """
     if context.invoked_subcommand is None:
-        context.invoke(list_command, database=None, app=None, as_json=False)
+        _list(database, app, as_json=as_json)
+    else:
+        refuse_before_command(context, database, app, as_json)
 
 
 @schedules_command.command("list", cls=Command)
@@ -77,12 +66,16 @@ def schedules_command(context: click.Context) -> None:
 def list_command(database: str | None, app: str | None, as_json: bool) -> None:
     """List schedules by name.
 
-    With --json: {"items": [...]}; an item has the fields that "show" has under --json.
+    With --json: an array of objects with the fields that "show" has under --json.
     """
+    _list(database, app, as_json=as_json)
+
+
+def _list(database: str | None, app: str | None, *, as_json: bool) -> None:
     with opened(database, app) as found:
         items = found.schedules.list()
     if as_json:
-        emit_json({"items": [fields(info) for info in items]})
+        emit_json([fields(info) for info in items])
         return
     if not items:
         say("there are no schedules")
@@ -117,7 +110,7 @@ def show_command(name: str, database: str | None, app: str | None, as_json: bool
 @click.argument("payload", default="{}", metavar="[JSON]")
 @click.option("-A", "--app", metavar="APP", help="The app whose task it is.")
 @_definition
-@_REASON
+@reason_option
 def create_command(
     name: str, task: str, payload: str, app: str | None, reason: str, **given: Any
 ) -> None:
@@ -141,13 +134,14 @@ def create_command(
 @_NAME
 @target_options
 @_definition
-@_REASON
+@reason_option
 def edit_command(
     name: str, database: str | None, app: str | None, reason: str, **given: Any
 ) -> None:
-    """Change what is given, leave the rest.
+    """Change what is given, leave the rest. The task and its arguments stay what they are.
 
-    A schedule that code defines keeps it until its definition in code changes.
+    To call something else, delete the schedule and create it anew. One that code defines stays as
+    it is changed here until its definition in code changes.
     """
     options = _given(given)
     if not options:
@@ -164,7 +158,7 @@ def edit_command(
 @schedules_command.command("pause", cls=Command)
 @_NAME
 @target_options
-@_REASON
+@reason_option
 def pause_command(name: str, database: str | None, app: str | None, reason: str) -> None:
     """Fire no more, until "resume"."""
     with opened(database, app) as found:
@@ -176,7 +170,7 @@ def pause_command(name: str, database: str | None, app: str | None, reason: str)
 @schedules_command.command("resume", cls=Command)
 @_NAME
 @target_options
-@_REASON
+@reason_option
 def resume_command(name: str, database: str | None, app: str | None, reason: str) -> None:
     """Go on with the first occurrence after now."""
     with opened(database, app) as found:
@@ -188,7 +182,7 @@ def resume_command(name: str, database: str | None, app: str | None, reason: str
 @schedules_command.command("trigger", cls=Command)
 @_NAME
 @target_options
-@_REASON
+@reason_option
 def trigger_command(name: str, database: str | None, app: str | None, reason: str) -> None:
     """Make one activity now, besides the occurrences, and print its id."""
     with opened(database, app) as found:
@@ -200,8 +194,8 @@ def trigger_command(name: str, database: str | None, app: str | None, reason: st
 @schedules_command.command("delete", cls=Command)
 @_NAME
 @target_options
-@_REASON
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@reason_option
+@final_yes_option
 def delete_command(
     name: str, database: str | None, app: str | None, reason: str, yes: bool
 ) -> None:
@@ -210,8 +204,8 @@ def delete_command(
         info = _looked_up(found, name)
         if info.declared:
             say("code declares it: it comes back with the next worker, unless it is removed there")
-        if not yes:
-            click.confirm(f"delete the schedule {name}?", abort=True, err=True)
+        without = "nothing was deleted: add --yes to delete it"
+        bulk.ask(f"delete the schedule {name}?", yes=yes, without=without)
         found.schedules.delete(name, actor=actor(), reason=reason)
     emit(f"{name}  deleted")
 

@@ -17,7 +17,7 @@ from taskq.cli.filters import terms
 from taskq.cli.output import emit, say
 from taskq.cli.target import identified, is_id
 from taskq.filtering.reading import narrowed
-from taskq.filtering.terms import StatusIn, Term
+from taskq.filtering.terms import AnywhereHas, StatusIn, Term
 from taskq.model import Status
 from taskq.snapshot import Filter
 
@@ -60,12 +60,18 @@ def reason_option(function: F) -> F:
 
 def asked_terms(words: Sequence[str]) -> Sequence[Term] | None:
     """What a filter asks for; None for ids. Refused for a filter that asks for nothing, so that it
-    must say so."""
+    must say so, and for text alone, which may be meant for an id."""
     if any(map(is_id, words)):
         return None
     asked = terms(words)
     if not asked:
         raise Refused("this filter asks for nothing; type:* means every activity")
+    if all(isinstance(term, AnywhereHas) for term in asked):
+        text = " ".join(words)
+        raise Refused(
+            f"{text!r} is no id (8 of its digits or more), and as text alone it changes nothing:"
+            " say in which field, or what else must hold, for example error:timeout or type:*"
+        )
     return asked
 
 

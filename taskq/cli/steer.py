@@ -15,7 +15,7 @@ from taskq.cli.filters import FilterCommand
 from taskq.cli.selection import Deed, act, asked_terms, reason_option, yes_option
 from taskq.cli.target import opened, target_options
 from taskq.cli.values import priority as to_priority
-from taskq.durations import seconds_in
+from taskq.cli.values import seconds
 from taskq.lifecycle import (
     REORDERABLE_BY_OPERATOR,
     RESCHEDULABLE_BY_OPERATOR,
@@ -97,7 +97,7 @@ def _judge(states: Collection[Status], done: str) -> Callable[[Status], tuple[bo
 
 
 def _instant(text: str, now: datetime) -> datetime:
-    after = seconds_in(text[1:]) if text.startswith("+") else None
+    after = seconds(text[1:]) if text.startswith("+") else None
     try:
         if after is not None:
             return now + timedelta(seconds=after)

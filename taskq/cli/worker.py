@@ -27,6 +27,7 @@ from taskq.cli.names import names
 from taskq.cli.output import endure, flush, say
 from taskq.cli.reload import SourceWatch, run_again
 from taskq.cli.stopping import Stopping
+from taskq.cli.values import DURATION
 from taskq.engine import Engine
 from taskq.errors import ConfigurationError
 from taskq.logs import LoggingListener, configure, threads_left
@@ -94,7 +95,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 @click.option("--reserve-slots-for-leaves", type=int, help="Slots that --leaf-types get first.")
 @click.option("--leaf-types", multiple=True, metavar="A,B", help="Types that await no others.")
 @click.option(
-    "--priority-aging", type=float, metavar="SECONDS",
+    "--priority-aging", type=DURATION,
     help="Count as one priority higher after each such time of waiting.",
 )  # fmt: skip
 @click.option(
@@ -118,7 +119,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     help="How to log.",
 )  # fmt: skip
 @click.option(
-    "--shutdown-grace", type=float, metavar="SECONDS",
+    "--shutdown-grace", type=DURATION,
     help="How long handlers may go on after a stop.  [default: 30]",
 )  # fmt: skip
 @click.option(

@@ -134,6 +134,7 @@ def test_edited_arguments_are_checked_first(cli, shelf, app_folder: Path) -> Non
         (("--set", 'nome="x"'), "nothing was retried: activity"),
         (("--set", "name=ada"), "a text needs its quotes"),
         (("--arguments", "[1]"), "one JSON object"),
+        (("--set", "a=1", "--arguments", "{}"), "--set changes single arguments"),
         (("--set", "name"), "NAME=JSON"),
     ):
         result = cli("dead", "retry", "type:*", "--yes", "-A", "app:taskq", *words)

@@ -225,6 +225,7 @@ def test_nothing_that_matches_is_said(cli, shelf) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("1234567",), "is no id"),
         (("",), "this filter asks for nothing"),
         (("status:failed", "01985e3c"), "'status:failed' is no activity id"),
     ],

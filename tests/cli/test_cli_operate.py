@@ -31,9 +31,9 @@ def test_enqueue_stores_the_call_and_prints_its_id(cli, app_folder: Path) -> Non
 def test_enqueue_takes_the_options_of_a_call(cli, app_folder: Path) -> None:
     result = cli(
         *("enqueue", "app:taskq", "greet", '{"name": "Ada"}'),
-        *("--priority", "critical", "--queue", "mail", "--delay", "60", "--key", "k1"),
+        *("--priority", "critical", "--queue", "mail", "--delay", "1h", "--key", "k1"),
         *("--tag", "a=b=c", "--source", "shell", "--correlation-id", "c1", "--user-id", "u1"),
-        *("--max-retries", "7", "--timeout", "1.5"),
+        *("--max-retries", "7", "--timeout", "1m30s"),
     )
     activity = stored(cli, result.stdout.strip())
     wanted = {
@@ -46,7 +46,7 @@ def test_enqueue_takes_the_options_of_a_call(cli, app_folder: Path) -> None:
         "correlation_id": "c1",
         "user_id": "u1",
         "max_retries": 7,
-        "timeout": 1.5,
+        "timeout": 90.0,
     }
     assert {name: activity[name] for name in wanted} == wanted
 
@@ -92,7 +92,7 @@ def test_arguments_that_do_not_fit_are_refused_and_nothing_is_stored(
         (("--tag", "novalue"), "name=value"),
         (("--max-retries", "-1"), "at least 0"),
         (("--queue", "not a name"), "not valid"),
-        (("--wait=nan",), "at least 0"),
+        (("--wait=nan",), "no duration"),
     ],
 )
 def test_a_bad_option_is_refused_and_nothing_is_stored(

@@ -76,7 +76,7 @@ def test_it_goes_by_the_apps_retention(
         (("--older-than", "7d"), "--older-than needs --status"),
         (("--older-than", "7d", "--status", "pending"), "is never deleted"),
         (("--status", "processing"), "is never deleted"),
-        (("--older-than", "7", "--status", "failed"), "no duration"),
+        (("--older-than", "a week", "--status", "failed"), "no duration"),
         (("--status", "done"), "'done' is not one of"),
     ],
     ids=str,

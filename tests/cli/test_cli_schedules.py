@@ -37,8 +37,10 @@ def test_a_schedule_is_made_and_shown(cli, nightly) -> None:
     }
     assert {name: nightly[name] for name in wanted} == wanted
     assert "T18:00:00" in nightly["next_at"]
-    [listed] = json.loads(cli("schedules", "list", "--json").stdout)["items"]
-    assert listed == nightly
+    assert json.loads(cli("schedules", "list", "--json").stdout) == [nightly]
+    assert json.loads(cli("schedules", "--json", "-A", "app:taskq").stdout) == [nightly]
+    wrong = cli("schedules", "--json", "show", "nightly")
+    assert (wrong.exit_code, "behind the command" in wrong.stderr) == (2, True)
     text = cli("schedules").stdout
     assert "At 03:00 every day" in text and "Asia/Tokyo" in text and "active" in text
     assert "next at" in cli("schedules", "show", "nightly").stdout
@@ -56,7 +58,8 @@ def test_it_is_edited_paused_resumed_triggered_and_deleted(cli, nightly) -> None
     id = cli("schedules", "trigger", "nightly").stdout.strip()
     stored = json.loads(cli("show", id, "--json").stdout)
     assert (stored["source"], stored["metadata"]["cron_job"]) == ("cron", "nightly")
-    assert cli("schedules", "delete", "nightly", input="n\n").exit_code == 1
+    unasked = cli("schedules", "delete", "nightly")
+    assert (unasked.exit_code, "add --yes to delete it" in unasked.stderr) == (2, True)
     assert cli("schedules", "delete", "nightly", "--yes").exit_code == 0
     assert cli("schedules", "show", "nightly").exit_code == 1
     assert cli("schedules", "list").stderr == "there are no schedules\n"

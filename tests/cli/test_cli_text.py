@@ -21,6 +21,7 @@ from taskq.cli.text import (
     shortened,
     stored_json,
 )
+from taskq.cli.values import seconds
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,20 @@ def test_an_exception_whose_message_raises_is_survived() -> None:
             raise RuntimeError("no")
 
     assert sentence(Mute()) == "Mute: its message cannot be read: RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90", 90.0),
+        (" 1.5 ", 1.5),
+        ("-1", -1.0),
+        ("1h30m", 5400.0),
+        ("500ms", 0.5),
+        ("2d", 172_800.0),
+        ("inf", float("inf")),
+        *((text, None) for text in ("", "nan", "soon", "1h 30m", "1y", "h")),
+    ],
+)
+def test_a_length_of_time_is_seconds_or_a_duration(text: str, expected: float | None) -> None:
+    assert seconds(text) == expected

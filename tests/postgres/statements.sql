@@ -361,10 +361,15 @@ FROM taskq_schedules
 WHERE taskq_schedules.name = $1::VARCHAR FOR UPDATE SKIP LOCKED;
 
 -- waiting_schedules
-SELECT taskq_schedules.name, taskq_schedules.next_at
+SELECT due.name, due.next_at
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
 FROM taskq_schedules
-WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL ORDER BY taskq_schedules.next_at, taskq_schedules.name
- LIMIT $1;
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= $1::TIMESTAMP WITH TIME ZONE ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT $2) AS due UNION ALL SELECT ahead.name, ahead.next_at
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
+FROM taskq_schedules
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at > $1::TIMESTAMP WITH TIME ZONE ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT $3::INTEGER) AS ahead;
 
 -- update_schedule
 UPDATE taskq_schedules SET name=$1::VARCHAR, cron=$2::VARCHAR, every_ms=$3::BIGINT, timezone=$4::VARCHAR, jitter_ms=$5::BIGINT, catch_up=$6::VARCHAR, overlap=$7::VARCHAR, queue=$8::VARCHAR, type=$9::VARCHAR, payload=$10::VARCHAR, options=$11::VARCHAR, digest=$12::VARCHAR, revision=$13::BIGINT, next_at=$14::TIMESTAMP WITH TIME ZONE, last_at=$15::TIMESTAMP WITH TIME ZONE, last_activity_id=$16::UUID, fired=$17::BIGINT, skipped=$18::BIGINT, paused_at=$19::TIMESTAMP WITH TIME ZONE, created_at=$20::TIMESTAMP WITH TIME ZONE, updated_at=$21::TIMESTAMP WITH TIME ZONE WHERE taskq_schedules.name = $22::VARCHAR;

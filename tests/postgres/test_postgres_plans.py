@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from taskq.backends.sql import (
     pruning_statements,
     queueing,
     reader,
+    schedule_rows,
 )
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.postgres import claiming as postgres_claiming
@@ -50,6 +51,12 @@ LEAVES = [
 TREE = [ROOT, *CHILDREN, *LEAVES]
 FAR = 1e6
 """Seconds until the limits that two thirds of the rows have."""
+SCHEDULES = """
+    INSERT INTO taskq_schedules (name, every_ms, queue, type, payload, next_at)
+    SELECT 's' || number, 1000, 'q0', 't0', '{}',
+           '2030-01-01Z'::timestamptz + number * '1s'::interval
+    FROM generate_series(1, 10000) AS number
+"""
 SLACK = 40
 """Rows that a statement may read beyond those that it asks for."""
 
@@ -87,6 +94,7 @@ def filled(databases: Databases) -> str:
 
     bridge.call_sync(fill)
     bridge.close()
+    databases.run(url, SCHEDULES)
     return url
 
 
@@ -351,6 +359,10 @@ READS: dict[str, Callable[[Connection], object]] = {
     "by correlation": lambda connection: reader.listed(
         connection, FIRST, Filter(correlation_id="c7"), Page()
     ),
+    "schedules that are due": lambda connection: schedule_rows.waiting(
+        connection, datetime(2030, 1, 1, 0, 1, tzinfo=UTC), limit=1000
+    ),
+    "a schedule": lambda connection: schedule_rows.named(connection, ["s7"]),
 }
 
 

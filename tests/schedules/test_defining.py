@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -95,8 +95,13 @@ def test_a_task_of_another_app_is_refused(taskq: TaskQ) -> None:
         taskq.periodic("@hourly")(report)
 
 
+INSTANT = datetime(2020, 1, 1, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
-    "options", [{"delay": 5}, {"idempotency_key": "k"}], ids=["delay", "idempotency_key"]
+    "options",
+    [{"delay": 5}, {"idempotency_key": "k"}, {"expires": INSTANT}, {"deadline": INSTANT}],
+    ids=["delay", "idempotency_key", "expires", "deadline"],
 )
 def test_what_is_for_a_single_call_is_refused(taskq: TaskQ, options: dict[str, Any]) -> None:
     """bug:B114: an option is kept or refused, never ignored"""
@@ -106,6 +111,34 @@ def test_what_is_for_a_single_call_is_refused(taskq: TaskQ, options: dict[str, A
 
     with pytest.raises(ConfigurationError, match=next(iter(options))):
         taskq.schedules.create("nightly", report.options(**options).build(), cron="@daily")
+
+
+async def test_a_schedule_made_in_a_handler_has_nothing_of_it(taskq: TaskQ) -> None:
+    """Its calls are made for ever, long after that handler's deadline."""
+
+    refused: list[str] = []
+
+    @taskq.activity(deadline=30, max_retries=0)
+    async def make() -> None:
+        await taskq.schedules.acreate("plain", report.build(), every=60)
+        said = report.options(deadline=5, correlation_id="mine", user_id="me")
+        await taskq.schedules.acreate("said", said.build(), every=60)
+        late = report.options(deadline=INSTANT + timedelta(days=36500))
+        try:
+            await taskq.schedules.acreate("late", late.build(), every=60)
+        except ConfigurationError as error:
+            refused.append(str(error))
+
+    @taskq.activity
+    async def report() -> None: ...
+
+    async with taskq.worker(concurrency=1):
+        await (await make.options(correlation_id="its", user_id="ada").adelay())
+
+    assert len(refused) == 1 and "deadline" in refused[0]
+    plain, said = [each.schedule.template for each in await taskq.schedules.alist()]
+    assert (plain.deadline_in, plain.correlation_id, plain.user_id) == (None, None, None)
+    assert (said.deadline_in, said.correlation_id, said.user_id) == (5, "mine", "me")
 
 
 async def test_a_schedule_lives_at_run_time(taskq: TaskQ) -> None:

@@ -67,6 +67,15 @@ def test_while_the_last_one_goes_on(catch_up: CatchUp) -> None:
     assert planned("all", "allow", now, busy=True).fire == (hour(1), hour(2))
 
 
+def test_none_is_the_last_one_as_long_as_it_is_on_time() -> None:
+    """Also of several that are due and late by less: one that was missed is not fired besides."""
+    on_time = planned("none", "allow", hour(4) + timedelta(seconds=TOLERANCE))
+    late = planned("none", "allow", hour(4) + timedelta(seconds=TOLERANCE + 1))
+
+    assert (on_time.fire, on_time.skipped) == ((hour(4),), 3)
+    assert (late.fire, late.skipped) == ((), 4)
+
+
 def test_one_that_had_to_wait_is_not_late() -> None:
     ended = hour(2.5)
 

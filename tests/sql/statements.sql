@@ -607,6 +607,11 @@ WHERE :before IS NULL OR taskq_audit.id < :before ORDER BY taskq_audit.id DESC
 SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
 FROM taskq_schedules ORDER BY taskq_schedules.name;
 
+-- named_schedules
+SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
+FROM taskq_schedules
+WHERE taskq_schedules.name IN (__[POSTCOMPILE_names]) ORDER BY taskq_schedules.name;
+
 -- lock_schedule
 SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
 FROM taskq_schedules
@@ -618,10 +623,15 @@ FROM taskq_schedules
 WHERE taskq_schedules.name = :of_name;
 
 -- waiting_schedules
-SELECT taskq_schedules.name, taskq_schedules.next_at
+SELECT due.name, due.next_at
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
 FROM taskq_schedules
-WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL ORDER BY taskq_schedules.next_at, taskq_schedules.name
- LIMIT :limit OFFSET :param_1;
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= :now ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT :limit OFFSET :param_1) AS due UNION ALL SELECT ahead.name, ahead.next_at
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
+FROM taskq_schedules
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at > :now ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT :param_2 OFFSET :param_3) AS ahead;
 
 -- update_schedule
 UPDATE taskq_schedules SET name=:name, cron=:cron, every_ms=:every_ms, timezone=:timezone, jitter_ms=:jitter_ms, catch_up=:catch_up, overlap=:overlap, queue=:queue, type=:type, payload=:payload, options=:options, digest=:digest, revision=:revision, next_at=:next_at, last_at=:last_at, last_activity_id=:last_activity_id, fired=:fired, skipped=:skipped, paused_at=:paused_at, created_at=:created_at, updated_at=:updated_at WHERE taskq_schedules.name = :of_name;

@@ -39,6 +39,7 @@ SNAPSHOT = Path(__file__).with_name("statements.sql")
 
 SCHEDULES = (
     schedule_rows.all_schedules,
+    schedule_rows.named_schedules,
     schedule_rows.lock_schedule,
     schedule_rows.lock_free_schedule,
     schedule_rows.waiting_schedules,

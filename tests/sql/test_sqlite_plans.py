@@ -19,6 +19,7 @@ from taskq.backends.sql import (
     pruning_statements,
     queries,
     reader,
+    schedule_rows,
     statements,
     writer,
 )
@@ -339,6 +340,20 @@ def test_promoting_reads_what_is_due_only(connection: Connection) -> None:
         "SEARCH taskq_activities USING INDEX due (ready_at<?)",
     }
     assert searches(following) == {"SCAN taskq_activities USING INDEX due"}
+
+
+def test_looking_for_schedules_reads_what_is_due_and_the_next(connection: Connection) -> None:
+    [due] = plans(connection, lambda: schedule_rows.waiting(connection, NOW, limit=1000))
+    [one] = plans(connection, lambda: schedule_rows.named(connection, ["a"]))
+
+    index = "SEARCH taskq_schedules USING INDEX taskq_schedules_waiting"
+    assert {line for line in searches(due) if "taskq_" in line} == {
+        f"{index} (next_at>? AND next_at<?)",
+        f"{index} (next_at>?)",
+    }
+    assert searches(one) == {
+        "SEARCH taskq_schedules USING INDEX sqlite_autoindex_taskq_schedules_1 (name=?)"
+    }
 
 
 def test_counts_and_waiting_types_come_from_indexes(connection: Connection) -> None:

@@ -77,8 +77,11 @@ class MemorySchedules(MemoryRecorder):
         with self._lock:
             now = self._clock.now()
             info = self._tables.schedules.get(name)
-            if info is None or not self._recorded(now, command, "schedule.trigger", target=name):
-                return info is not None
+            if info is None:
+                return False
+            about = {"ids": [str(id)]}
+            if not self._recorded(now, command, "schedule.trigger", target=name, detail=about):
+                return True
             stored = self._store([info.schedule.triggered(id)], now)
         self._tell(Changes(ready=stored))
         return True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Connection, Executable, bindparam, select, update
+from sqlalchemy import Connection, Executable, bindparam, select, union_all, update
 from sqlalchemy import delete as delete_from
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -30,6 +30,12 @@ class Refused(Exception):
 def every(connection: Connection) -> list[ScheduleInfo]:
     """All of them, by name."""
     return [_info(row) for row in connection.execute(all_schedules())]
+
+
+def named(connection: Connection, names: Collection[str]) -> list[ScheduleInfo]:
+    """Those with these names, by name."""
+    found = connection.execute(named_schedules(), {"names": list(names)})
+    return [_info(row) for row in found]
 
 
 def locked(connection: Connection, name: str, *, wait: bool = True) -> ScheduleInfo | None:
@@ -56,10 +62,12 @@ def delete(connection: Connection, name: str) -> bool:
     return connection.execute(delete_schedule(), {"of_name": name}).rowcount > 0
 
 
-def waiting(connection: Connection, *, limit: int) -> list[tuple[str, datetime]]:
-    """The names and next times of those that are to fire first."""
-    found = connection.execute(waiting_schedules(), {"limit": limit})
-    return [(row.name, row.next_at) for row in found if row.next_at is not None]
+def waiting(connection: Connection, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
+    """The names and next times of what is due, up to ``limit``, the longest first, and of the first
+    one after ``now``."""
+    found = connection.execute(waiting_schedules(), {"now": now, "limit": limit})
+    rows = [(row.next_at, row.name) for row in found if row.next_at is not None]
+    return [(name, at) for at, name in sorted(rows)]
 
 
 def state(connection: Connection, id: UUID) -> Record | None:
@@ -80,6 +88,13 @@ def all_schedules() -> Executable:
 
 
 @cache
+def named_schedules() -> Executable:
+    """Some rows, by name."""
+    names = _schedule.name.in_(bindparam("names", expanding=True))
+    return select(schedules).where(names).order_by(_schedule.name)
+
+
+@cache
 def lock_schedule() -> Executable:
     """One row, locked."""
     return select(schedules).where(_schedule.name == bindparam("of_name")).with_for_update()
@@ -94,13 +109,15 @@ def lock_free_schedule() -> Executable:
 
 @cache
 def waiting_schedules() -> Executable:
-    """Those to fire first."""
-    return (
+    """Those that are due, and the first of the others."""
+    waiting = (
         select(_schedule.name, _schedule.next_at)
         .where(_schedule.paused_at.is_(None), _schedule.next_at.is_not(None))
         .order_by(_schedule.next_at, _schedule.name)
-        .limit(bindparam("limit"))
     )
+    due = waiting.where(_schedule.next_at <= bindparam("now")).limit(bindparam("limit"))
+    ahead = waiting.where(_schedule.next_at > bindparam("now")).limit(1)
+    return union_all(select(due.subquery("due")), select(ahead.subquery("ahead")))
 
 
 @cache

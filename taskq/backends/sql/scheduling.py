@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -28,12 +28,14 @@ class SqlSchedules(Doors):
 
     async def schedules(self, names: Collection[str] | None = None) -> Sequence[ScheduleInfo]:
         """See ``ScheduleReader.schedules``."""
-        found = await self._ask(lambda connection, _: stored.every(connection))
-        return [info for info in found if names is None or info.name in names]
+        if names is None:
+            return await self._ask(lambda connection, _: stored.every(connection))
+        return await self._ask(lambda connection, _: stored.named(connection, names))
 
     async def declare_schedules(self, schedules: Sequence[Schedule]) -> None:
         """See ``Schedules.declare_schedules``. What is there as it should be takes no lock."""
-        known = {info.name: info.digest for info in await self.schedules()}
+        names = [each.name for each in schedules]
+        known = {info.name: info.digest for info in await self.schedules(names)}
         changed = [each for each in schedules if known.get(each.name) != each.digest]
         if changed:
             await self._write(lambda connection, now: declare(connection, now, changed))
@@ -107,14 +109,16 @@ def put(
 ) -> tuple[ScheduleInfo, Changes]:
     """See ``Schedules.put_schedule``. Raises Refused."""
     verb = "schedule.create" if revision is None else "schedule.edit"
-    before = stored.locked(connection, schedule.name)
-    detail = scheduled.change(None if before is None else before.schedule, schedule)
     name = schedule.name
+    seen = _alone(connection, name)
+    detail = scheduled.change(None if seen is None else seen.schedule, schedule)
     if not auditing.record(connection, now, command, verb, target=name, detail=detail):
-        if before is None:
+        done = _alone(connection, name)
+        if done is None:
             raise Refused
-        return before, Changes()
-    if (None if before is None else before.revision) != revision:
+        return done, Changes()
+    before = stored.locked(connection, name)
+    if not _revision(seen) == _revision(before) == revision:
         raise Refused
     if before is None:
         after = scheduled.created(schedule, now)
@@ -142,7 +146,8 @@ def trigger(
     connection: Connection, now: datetime, name: str, id: UUID, command: Command
 ) -> tuple[bool, Changes]:
     """See ``Schedules.trigger_schedule``. Raises Refused."""
-    info, recorded = _commanded(connection, now, name, command, "schedule.trigger")
+    about = {"ids": [str(id)]}
+    info, recorded = _commanded(connection, now, name, command, "schedule.trigger", about)
     if recorded:
         _store(connection, now, [info.schedule.triggered(id)])
     return True, Changes(ready=recorded)
@@ -160,10 +165,10 @@ def delete(
 
 def due(connection: Connection, now: datetime) -> Due:
     """See ``Schedules.due_schedules``."""
-    waiting = stored.waiting(connection, limit=scheduled.DUE_AT_ONCE + 1)
+    waiting = stored.waiting(connection, now, limit=scheduled.DUE_AT_ONCE)
     ahead = [(at - now).total_seconds() for _, at in waiting if at > now]
-    names = [name for name, at in waiting if at <= now][: scheduled.DUE_AT_ONCE]
-    return Due(names=tuple(names), next_due=min(ahead, default=None))
+    names = tuple(name for name, at in waiting if at <= now)
+    return Due(names=names, next_due=min(ahead, default=None))
 
 
 def fire(connection: Connection, now: datetime, name: str) -> tuple[Fired | None, Changes]:
@@ -177,6 +182,16 @@ def fire(connection: Connection, now: datetime, name: str) -> tuple[Fired | None
     _store(connection, now, fired.activities)
     stored.write(connection, after, new=False)
     return fired, Changes(ready=bool(fired.activities))
+
+
+def _alone(connection: Connection, name: str) -> ScheduleInfo | None:
+    """One schedule, not locked."""
+    found = stored.named(connection, [name])
+    return found[0] if found else None
+
+
+def _revision(info: ScheduleInfo | None) -> int | None:
+    return None if info is None else info.revision
 
 
 def _last(connection: Connection, info: ScheduleInfo) -> tuple[Status, datetime | None] | None:
@@ -193,10 +208,15 @@ def _store(connection: Connection, now: datetime, activities: Sequence[Activity[
 
 
 def _commanded(
-    connection: Connection, now: datetime, name: str, command: Command, verb: str
+    connection: Connection,
+    now: datetime,
+    name: str,
+    command: Command,
+    verb: str,
+    detail: Mapping[str, object] | None = None,
 ) -> tuple[ScheduleInfo, bool]:
     """The schedule, and whether the command is new. Raises Refused for an unknown name."""
-    recorded = auditing.record(connection, now, command, verb, target=name)
+    recorded = auditing.record(connection, now, command, verb, target=name, detail=detail)
     info = stored.locked(connection, name)
     if info is None:
         raise Refused

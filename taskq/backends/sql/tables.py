@@ -385,6 +385,14 @@ schedules = Table(
     CheckConstraint("overlap IN ('allow', 'skip', 'queue')", name="taskq_schedules_overlap"),
 )
 
+# What is due, and what comes next: each worker asks up to once a second.
+_index(
+    "taskq_schedules_waiting",
+    schedules.c.next_at,
+    schedules.c.name,
+    where=schedules.c.paused_at.is_(None) & schedules.c.next_at.is_not(None),
+)
+
 audit = Table(
     "taskq_audit",
     metadata,

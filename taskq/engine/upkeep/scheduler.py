@@ -11,6 +11,7 @@ from functools import partial
 
 import anyio
 
+from taskq.backends import Fired
 from taskq.bridge import Doorbell
 from taskq.engine.ground import Ground
 from taskq.errors import ConfigurationError, Unstorable
@@ -39,7 +40,6 @@ class Scheduler:
     ) -> None:
         self._access = ground.access
         self._backend = ground.backend
-        self._worker = ground.worker
         self._clock = ground.clock
         self._emit = ground.emit
         self._longest = ground.options.poll_max
@@ -62,34 +62,31 @@ class Scheduler:
         while True:
             self._bell.clear()
             due = await self._access.call(self._backend.due_schedules)
-            fired = 0
-            for name in due.names:
-                fired += await self._fire(name)
+            answers = [await self._fire(name) for name in due.names]
             self._progress()
-            if fired:
+            if any(answer.activities for answer in answers if answer):
                 self._on_fired()
+            if any(not answer.held for answer in answers if answer):
                 continue
             waiting = [BREATH] if due.names else []
             ahead = [] if due.next_due is None else [due.next_due]
             await self._sleep(min([self._longest, *waiting, *ahead]))
 
-    async def _fire(self, name: str) -> int:
-        """How many activities were made."""
+    async def _fire(self, name: str) -> Fired | None:
+        """What was made of it; None where it is left to others, or to a later look."""
         now = self._clock.monotonic()
         if self._aside.get(name, now) > now:
-            return 0
+            return None
         try:
             fired = await self._access.call(self._backend.fire_schedule, name)
         except (ConfigurationError, Unstorable) as error:
             self._aside[name] = now + ASIDE
             self._report(error)
-            return 0
+            return None
         self._aside.pop(name, None)
-        if fired is None:
-            return 0
-        for activity in fired.activities:
+        for activity in fired.activities if fired else ():
             self._emit(Enqueued(activity=activity, id=activity.id, created=True))
-        return len(fired.activities)
+        return fired
 
     async def _sleep(self, seconds: float) -> None:
         """Until then, or a ring, which counts after a while only: most rings are about others."""

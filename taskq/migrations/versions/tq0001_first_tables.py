@@ -349,6 +349,14 @@ def _schedules(kinds: _Kinds) -> None:
         ),
         sa.CheckConstraint("overlap IN ('allow', 'skip', 'queue')", name="taskq_schedules_overlap"),
     )
+    waiting = sa.text("paused_at IS NULL AND next_at IS NOT NULL")
+    op.create_index(
+        "taskq_schedules_waiting",
+        "taskq_schedules",
+        ["next_at", "name"],
+        postgresql_where=waiting,
+        sqlite_where=waiting,
+    )
 
 
 def _audit(kinds: _Kinds) -> None:

@@ -415,6 +415,8 @@ class ScheduleTests:
         stored = await harness.info(id)
         assert (stored.source, stored.status) == ("cron", Status.PENDING)
         assert stored.metadata == {"cron_job": "report", "trigger": "manual"}
+        entry = (await actions(harness))[-1]
+        assert (entry.action, entry.detail) == ("schedule.trigger", {"ids": [str(id)]})
         assert await info(harness) == made
 
     async def test_deleted_it_fires_no_more_and_what_it_made_stays(self, harness: Harness) -> None:
