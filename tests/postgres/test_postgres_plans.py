@@ -156,7 +156,12 @@ CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
     "ten types where waiting counts": (
         claiming(TYPES[:50:5], QUEUES[:1], aging=600.0),
         {"activities_ready_by_type", "activities_pkey"},
-        300,
+        1300,
+    ),
+    "two hundred types where waiting counts": (
+        claiming(TYPES, QUEUES[:1], aging=600.0),
+        {"activities_ready_by_type", "activities_pkey"},
+        5000,  # of the forty that wait there, 116 each
     ),
     "children in one queue": (
         claiming(None, QUEUES[:1], children=True),

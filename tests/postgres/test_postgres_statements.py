@@ -13,7 +13,6 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import (
     PostgresBackend,
-    aging,
     auditing,
     beats,
     bounding,
@@ -26,6 +25,7 @@ from taskq.backends.sql import (
     schedule_rows,
     statements,
 )
+from taskq.backends.sql.postgres import aging as postgres_aging
 from taskq.backends.sql.postgres import beats as postgres_beats
 from taskq.backends.sql.postgres import parts as postgres_parts
 from taskq.backends.sql.postgres import statements as postgres_statements
@@ -94,7 +94,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
         yield f"queueing {name}", getattr(queueing, name)()
     for name in ("take_turn", "count", "oldest_roots", "tell", "moment"):
         yield f"bounding {name}", getattr(bounding, name)()
-    yield "claim (aging)", aging.on_postgres(ClaimShape(queues=1, types=1))
+    yield "claim (aging)", postgres_aging.claim(typed=False)
+    yield "claim of types (aging)", postgres_aging.claim(typed=True)
     yield "audit", auditing.on_postgres()
     yield "audit entries", auditing.recorded()
     for each in (*SCHEDULES, schedule_rows.add_on_postgres, schedule_rows.fire_on_postgres):

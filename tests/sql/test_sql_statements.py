@@ -117,7 +117,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
         yield f"queueing {name}", getattr(queueing, name)()
     yield "room", bounding.count()
     yield "oldest roots", bounding.oldest_roots()
-    yield "claim (aging)", aging.on_sqlite(ClaimShape(queues=1, types=1))
+    yield "claim (aging)", aging.claim(typed=False)
+    yield "claim of types (aging)", aging.claim(typed=True)
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
     for each in (*SCHEDULES, schedule_rows.add_on_sqlite, schedule_rows.fire_on_sqlite):
