@@ -17,8 +17,8 @@ from taskq.backends.sql import (
     PostgresBackend,
     bounding,
     causes,
+    loads,
     pruning_statements,
-    queueing,
     reader,
 )
 from taskq.backends.sql import statements as shared
@@ -351,7 +351,7 @@ READS: dict[str, Callable[[Connection], object]] = {
         bounding.count(), {"queue": "q1", "cap": 500}
     ).all(),
     "how a type fares": lambda connection: connection.execute(
-        queueing.waiting_of_type(), {"queue": "q0", "type": "t0", "cap": 100}
+        loads.waiting_of_type(), {"queue": "q0", "type": "t0", "cap": 100}
     ).all(),
     "by correlation": lambda connection: reader.listed(
         connection, FIRST, Filter(correlation_id="c7"), Page()
