@@ -211,23 +211,23 @@ WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= $1::TIMESTA
 -- prune (alone)
 SELECT pg_try_advisory_xact_lock(1953591409, $1::INTEGER) AS pg_try_advisory_xact_lock_1;
 
--- queueing pauses
-SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason, taskq_queues.updated_at
+-- pauses
+SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason
 FROM taskq_queues
 WHERE taskq_queues.paused_at IS NOT NULL ORDER BY taskq_queues.kind, taskq_queues.name;
 
--- queueing pause_on_postgres
-INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
+-- pause_on_postgres
+INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at, counted, counted_at, vouched) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE, $7::BIGINT, $8::TIMESTAMP WITH TIME ZONE, $9::BIGINT) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
 
--- queueing end_pause
+-- end_pause
 DELETE FROM taskq_queues WHERE taskq_queues.kind = $1::VARCHAR AND taskq_queues.name = $2::VARCHAR AND taskq_queues.paused_at IS NOT NULL;
 
--- queueing held
+-- held
 SELECT taskq_activities.type, taskq_activities.queue, count(*) AS number
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' GROUP BY taskq_activities.type, taskq_activities.queue;
 
--- queueing waiting_of_type
+-- waiting_of_type
 SELECT (SELECT count(*) AS count_1
 FROM (SELECT 1
 FROM taskq_activities
@@ -260,8 +260,11 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCH
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = true AND taskq_activities.priority = $11::SMALLINT) AS anon_13;
 
--- bounding take_turn
-INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE) ON CONFLICT (kind, name) DO UPDATE SET updated_at = clock_timestamp();
+-- bounding turn_on_postgres
+INSERT INTO taskq_queues (kind, name, updated_at, vouched) VALUES ($1::VARCHAR, $2::VARCHAR, clock_timestamp(), 0) ON CONFLICT (kind, name) DO UPDATE SET updated_at = clock_timestamp(), vouched = (CASE WHEN (taskq_queues.vouched > 0) THEN taskq_queues.vouched ELSE 0 END - $3::BIGINT) RETURNING taskq_queues.updated_at, taskq_queues.counted, taskq_queues.counted_at, taskq_queues.vouched;
+
+-- bounding keep_count
+UPDATE taskq_queues SET counted=$1::BIGINT, counted_at=$2::TIMESTAMP WITH TIME ZONE, vouched=$3::BIGINT WHERE taskq_queues.kind = 'bound' AND taskq_queues.name = $4::VARCHAR;
 
 -- bounding count
 SELECT (SELECT count(*) AS count_1

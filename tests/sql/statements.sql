@@ -481,23 +481,23 @@ FROM taskq_keys
 WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= :now ORDER BY taskq_keys.expires_at
  LIMIT :limit OFFSET :param_1;
 
--- queueing pauses
-SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason, taskq_queues.updated_at
+-- pauses pauses
+SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason
 FROM taskq_queues
 WHERE taskq_queues.paused_at IS NOT NULL ORDER BY taskq_queues.kind, taskq_queues.name;
 
--- queueing pause_on_sqlite
-INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES (:kind, :name, :paused_at, :paused_by, :reason, :updated_at) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
+-- pauses pause_on_sqlite
+INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at, counted, counted_at, vouched) VALUES (:kind, :name, :paused_at, :paused_by, :reason, :updated_at, :counted, :counted_at, :vouched) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
 
--- queueing end_pause
+-- pauses end_pause
 DELETE FROM taskq_queues WHERE taskq_queues.kind = :of_kind AND taskq_queues.name = :of_name AND taskq_queues.paused_at IS NOT NULL;
 
--- queueing held
+-- loads held
 SELECT taskq_activities.type, taskq_activities.queue, count(*) AS number
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' GROUP BY taskq_activities.type, taskq_activities.queue;
 
--- queueing waiting_of_type
+-- loads waiting_of_type
 SELECT (SELECT count(*) AS count_1
 FROM (SELECT 1
 FROM taskq_activities
@@ -529,6 +529,9 @@ FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_7) AS anon_12, (SELECT min(taskq_activities.ready_at) AS min_1
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_8) AS anon_13;
+
+-- turn
+INSERT INTO taskq_queues (kind, name, updated_at, vouched) VALUES (:kind, :queue, :now, 0) ON CONFLICT (kind, name) DO UPDATE SET updated_at = :now, vouched = (CASE WHEN (taskq_queues.vouched > 0) THEN taskq_queues.vouched ELSE 0 END - :wanted) RETURNING updated_at, counted, counted_at, vouched;
 
 -- room
 SELECT (SELECT count(*) AS count_1
