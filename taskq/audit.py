@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TypedDict
 from uuid import UUID
 
 from msgspec import Struct, field
+
+PROGRAM = "program"
+"""The actor of calls from code that name none."""
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -19,6 +23,22 @@ class Command(Struct, frozen=True, kw_only=True):
     actor: str
     reason: str = ""
     id: UUID | None = None
+
+
+class Who(TypedDict, total=False):
+    """Who asks, why, and under which id: see ``Command``. The actor is ``program`` where
+    nothing is said."""
+
+    actor: str
+    reason: str
+    command_id: UUID | None
+
+
+def command_of(who: Who) -> Command:
+    """The command that these keywords make."""
+    return Command(
+        actor=who.get("actor", PROGRAM), reason=who.get("reason", ""), id=who.get("command_id")
+    )
 
 
 def named(ids: Sequence[UUID]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 from uuid import UUID
 
 from msgspec import Struct
 
-from taskq.audit import AuditEntry, Command
+from taskq.audit import AuditEntry, Who, command_of
 from taskq.backends import Cancellation, Deletion
 from taskq.client import StoreClient
 from taskq.editing import Edit, FindTask, edited
@@ -29,15 +29,6 @@ from taskq.snapshot import Cause, Filter
 
 Ids = UUID | str | Iterable[UUID | str]
 """One id, or several."""
-
-
-class Who(TypedDict, total=False):
-    """Who asks, why, and under which id: see ``audit.Command``. The actor is ``program`` where
-    nothing is said."""
-
-    actor: str
-    reason: str
-    command_id: UUID | None
 
 
 class _Asked(Struct, frozen=True):
@@ -130,20 +121,20 @@ class Operations:
     def run_now(self, ids: Ids, **who: Unpack[Who]) -> Mapping[UUID, Status]:
         """Let what waits for its time (scheduled, retrying) run now."""
         asked = _asked(ids)
-        run_now = partial(self._store.run_now, command=_command(who))
+        run_now = partial(self._store.run_now, command=command_of(who))
         return _started(asked, self._client.call_sync(run_now, asked.ids), who)
 
     async def arun_now(self, ids: Ids, **who: Unpack[Who]) -> Mapping[UUID, Status]:
         """The same without blocking the event loop."""
         asked = _asked(ids)
-        run_now = partial(self._store.run_now, command=_command(who))
+        run_now = partial(self._store.run_now, command=command_of(who))
         return _started(asked, await self._client.call(run_now, asked.ids), who)
 
     def reschedule(self, ids: Ids, when: datetime, **who: Unpack[Who]) -> Mapping[UUID, Status]:
         """Let what waits (pending, scheduled, retrying) run at ``when``, an aware datetime; one
         that has passed is now. Raises ValueError for a bad time."""
         asked, at = _asked(ids), instant("reschedule()", when, name="when")
-        reschedule = partial(self._store.reschedule, when=at, command=_command(who))
+        reschedule = partial(self._store.reschedule, when=at, command=command_of(who))
         return _moved(asked, self._client.call_sync(reschedule, asked.ids), who)
 
     async def areschedule(
@@ -151,7 +142,7 @@ class Operations:
     ) -> Mapping[UUID, Status]:
         """The same without blocking the event loop."""
         asked, at = _asked(ids), instant("areschedule()", when, name="when")
-        reschedule = partial(self._store.reschedule, when=at, command=_command(who))
+        reschedule = partial(self._store.reschedule, when=at, command=command_of(who))
         return _moved(asked, await self._client.call(reschedule, asked.ids), who)
 
     def set_priority(
@@ -160,7 +151,7 @@ class Operations:
         """Change the priority of what has not ended; what runs has it from its next attempt on.
         Raises ValueError for what is no priority."""
         asked, level = _asked(ids), Priority(priority)
-        change = partial(self._store.set_priority, priority=level, command=_command(who))
+        change = partial(self._store.set_priority, priority=level, command=command_of(who))
         return _reordered(asked, self._client.call_sync(change, asked.ids), who)
 
     async def aset_priority(
@@ -168,7 +159,7 @@ class Operations:
     ) -> Mapping[UUID, Status]:
         """The same without blocking the event loop."""
         asked, level = _asked(ids), Priority(priority)
-        change = partial(self._store.set_priority, priority=level, command=_command(who))
+        change = partial(self._store.set_priority, priority=level, command=command_of(who))
         return _reordered(asked, await self._client.call(change, asked.ids), who)
 
     def cancel(
@@ -177,7 +168,7 @@ class Operations:
         """Request cancels, on record; ``tree``: of all that is below them too. Otherwise as
         ``fut.cancel()``."""
         asked = _asked(ids)
-        cancel = partial(self._store.cancel, tree=tree, command=_command(who))
+        cancel = partial(self._store.cancel, tree=tree, command=command_of(who))
         return _cancelled(asked, self._client.call_sync(cancel, asked.ids), who)
 
     async def acancel(
@@ -185,19 +176,19 @@ class Operations:
     ) -> Mapping[UUID, Cancellation]:
         """The same without blocking the event loop."""
         asked = _asked(ids)
-        cancel = partial(self._store.cancel, tree=tree, command=_command(who))
+        cancel = partial(self._store.cancel, tree=tree, command=command_of(who))
         return _cancelled(asked, await self._client.call(cancel, asked.ids), who)
 
     def delete(self, ids: Ids, **who: Unpack[Who]) -> Mapping[UUID, Deletion]:
         """Delete activities, each with all that is below it, where all of that has ended."""
         asked = _asked(ids)
-        delete = partial(self._store.delete, command=_command(who))
+        delete = partial(self._store.delete, command=command_of(who))
         return _deleted(asked, self._client.call_sync(delete, asked.ids), who)
 
     async def adelete(self, ids: Ids, **who: Unpack[Who]) -> Mapping[UUID, Deletion]:
         """The same without blocking the event loop."""
         asked = _asked(ids)
-        delete = partial(self._store.delete, command=_command(who))
+        delete = partial(self._store.delete, command=command_of(who))
         return _deleted(asked, await self._client.call(delete, asked.ids), who)
 
     def _retry(
@@ -209,7 +200,7 @@ class Operations:
     ) -> partial[Coroutine[Any, Any, Mapping[UUID, Status]]]:
         return partial(
             self._store.retry,
-            command=_command(who),
+            command=command_of(who),
             arguments=payloads,
             delay=seconds("retry()", "delay", delay),
             spread=seconds("retry()", "spread", spread),
@@ -220,12 +211,6 @@ def _asked(ids: Ids) -> _Asked:
     if isinstance(ids, (UUID, str)):
         return _Asked((as_id(ids),), single=True)
     return _Asked(tuple(dict.fromkeys(as_id(id) for id in ids)), single=False)
-
-
-def _command(who: Who) -> Command:
-    return Command(
-        actor=who.get("actor", "program"), reason=who.get("reason", ""), id=who.get("command_id")
-    )
 
 
 def _checked(

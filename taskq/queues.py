@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Unpack
 
-from taskq.audit import Command
+from taskq.audit import Who, command_of
 from taskq.client import StoreClient
 from taskq.pausing import Kind, Load
 from taskq.settings import NAME, bad_name
-
-ACTOR = "code"
 
 
 class Queues:
     """What operators do to queues. Each method has a form with ``a`` for event loops.
 
     A pause is kept in the database: it holds on every worker within a second, and outlives them
-    all. Running handlers go on. ``reason`` and ``actor`` stand in the record of commands.
+    all. Running handlers go on. ``actor``, ``reason`` and ``command_id``: see ``audit.Who``.
     """
 
     def __init__(self, client: StoreClient) -> None:
@@ -28,14 +27,12 @@ class Queues:
         *,
         queue: str | None = None,
         type: str | None = None,
-        reason: str = "",
-        actor: str = ACTOR,
+        **who: Unpack[Who],
     ) -> bool:
         """Begin nothing more of a queue, or of a type wherever it is; False where it is paused
         already. Raises TypeError unless one of both is named, ValueError for what is no name."""
         kind, name = _named(queue, type)
-        command = Command(actor=actor, reason=reason)
-        pause = partial(self._client.store.pause, command=command)
+        pause = partial(self._client.store.pause, command=command_of(who))
         return self._client.call_sync(pause, kind, name)
 
     async def apause(
@@ -43,14 +40,12 @@ class Queues:
         *,
         queue: str | None = None,
         type: str | None = None,
-        reason: str = "",
-        actor: str = ACTOR,
+        **who: Unpack[Who],
     ) -> bool:
         """The same without blocking the event loop."""
         kind, name = _named(queue, type)
-        command = Command(actor=actor, reason=reason)
         return await self._client.call(
-            partial(self._client.store.pause, command=command), kind, name
+            partial(self._client.store.pause, command=command_of(who)), kind, name
         )
 
     def resume(
@@ -58,13 +53,11 @@ class Queues:
         *,
         queue: str | None = None,
         type: str | None = None,
-        reason: str = "",
-        actor: str = ACTOR,
+        **who: Unpack[Who],
     ) -> bool:
         """Let it go on; False where it was not paused. Raises as ``pause``."""
         kind, name = _named(queue, type)
-        command = Command(actor=actor, reason=reason)
-        resume = partial(self._client.store.resume, command=command)
+        resume = partial(self._client.store.resume, command=command_of(who))
         return self._client.call_sync(resume, kind, name)
 
     async def aresume(
@@ -72,14 +65,12 @@ class Queues:
         *,
         queue: str | None = None,
         type: str | None = None,
-        reason: str = "",
-        actor: str = ACTOR,
+        **who: Unpack[Who],
     ) -> bool:
         """The same without blocking the event loop."""
         kind, name = _named(queue, type)
-        command = Command(actor=actor, reason=reason)
         return await self._client.call(
-            partial(self._client.store.resume, command=command), kind, name
+            partial(self._client.store.resume, command=command_of(who)), kind, name
         )
 
     def list(self) -> Sequence[Load]:

@@ -11,7 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from taskq.audit import Command
+from taskq.audit import PROGRAM, Command, Who, command_of
 from taskq.client import StoreClient
 from taskq.codec import from_json
 from taskq.defining import schedule, template, timing
@@ -64,7 +64,8 @@ class Schedules:
     """``taskq.schedules``. Thread-safe; each method blocks for one round trip, and has a twin whose
     name begins with ``a`` that is awaited instead.
 
-    ``actor`` and ``reason`` of what changes something go into the record of commands.
+    What changes something is on record, with ``actor``, ``reason`` and ``command_id``: see
+    ``audit.Who``.
     """
 
     def __init__(self, client: StoreClient) -> None:
@@ -112,8 +113,9 @@ class Schedules:
         name: str,
         activity: Activity[Any],
         *,
-        actor: str = "",
+        actor: str = PROGRAM,
         reason: str = "",
+        command_id: UUID | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> ScheduleInfo:
         """Make a schedule of a built call: ``create("mail", send.build(to="ada"), cron="@daily")``.
@@ -122,7 +124,8 @@ class Schedules:
         for what makes no sense, InvalidState where the name is taken.
         """
         new = _new(name, activity, options)
-        put = self._put(None, actor, reason)
+        command = _command(actor=actor, reason=reason, command_id=command_id)
+        put = self._put(None, command)
         return _made(name, self._client.call_sync(put, new))
 
     async def acreate(
@@ -130,13 +133,15 @@ class Schedules:
         name: str,
         activity: Activity[Any],
         *,
-        actor: str = "",
+        actor: str = PROGRAM,
         reason: str = "",
+        command_id: UUID | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> ScheduleInfo:
         """The same without blocking the event loop."""
         new = _new(name, activity, options)
-        put = self._put(None, actor, reason)
+        command = _command(actor=actor, reason=reason, command_id=command_id)
+        put = self._put(None, command)
         return _made(name, await self._client.call(put, new))
 
     def update(
@@ -144,8 +149,9 @@ class Schedules:
         name: str,
         *,
         activity: Activity[Any] | None = None,
-        actor: str = "",
+        actor: str = PROGRAM,
         reason: str = "",
+        command_id: UUID | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> ScheduleInfo:
         """Change what is given, leave the rest. Other times make another next time.
@@ -155,7 +161,8 @@ class Schedules:
         """
         before = self.get(name)
         after = _changed(before.schedule, activity, options)
-        put = self._put(before.revision, actor, reason)
+        command = _command(actor=actor, reason=reason, command_id=command_id)
+        put = self._put(before.revision, command)
         return _edited(name, self._client.call_sync(put, after))
 
     async def aupdate(
@@ -163,85 +170,81 @@ class Schedules:
         name: str,
         *,
         activity: Activity[Any] | None = None,
-        actor: str = "",
+        actor: str = PROGRAM,
         reason: str = "",
+        command_id: UUID | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> ScheduleInfo:
         """The same without blocking the event loop."""
         before = await self.aget(name)
         after = _changed(before.schedule, activity, options)
-        put = self._put(before.revision, actor, reason)
+        command = _command(actor=actor, reason=reason, command_id=command_id)
+        put = self._put(before.revision, command)
         return _edited(name, await self._client.call(put, after))
 
-    def pause(self, name: str, *, actor: str = "", reason: str = "") -> ScheduleInfo:
+    def pause(self, name: str, **who: Unpack[Who]) -> ScheduleInfo:
         """Fire no more until ``resume``. Raises InvalidState for an unknown name."""
-        pause = self._pause(True, actor, reason)
+        pause = self._pause(True, who)
         return _one(name, self._client.call_sync(pause, name))
 
-    async def apause(self, name: str, *, actor: str = "", reason: str = "") -> ScheduleInfo:
+    async def apause(self, name: str, **who: Unpack[Who]) -> ScheduleInfo:
         """The same without blocking the event loop."""
-        pause = self._pause(True, actor, reason)
+        pause = self._pause(True, who)
         return _one(name, await self._client.call(pause, name))
 
-    def resume(self, name: str, *, actor: str = "", reason: str = "") -> ScheduleInfo:
+    def resume(self, name: str, **who: Unpack[Who]) -> ScheduleInfo:
         """Go on with the first occurrence after now: what passed meanwhile is left out. Raises
         InvalidState for an unknown name."""
-        resume = self._pause(False, actor, reason)
+        resume = self._pause(False, who)
         return _one(name, self._client.call_sync(resume, name))
 
-    async def aresume(self, name: str, *, actor: str = "", reason: str = "") -> ScheduleInfo:
+    async def aresume(self, name: str, **who: Unpack[Who]) -> ScheduleInfo:
         """The same without blocking the event loop."""
-        resume = self._pause(False, actor, reason)
+        resume = self._pause(False, who)
         return _one(name, await self._client.call(resume, name))
 
-    def trigger(self, name: str, *, actor: str = "", reason: str = "") -> ActivityFuture[object]:
+    def trigger(self, name: str, **who: Unpack[Who]) -> ActivityFuture[object]:
         """Make one activity now, besides the occurrences, which stay as they are; ``overlap`` does
-        not hold for it. Raises InvalidState for an unknown name."""
-        id = new_id()
-        return self._triggered(
-            name, id, self._client.call_sync(self._trigger(id, actor, reason), name)
-        )
+        not hold for it. It has the ``command_id``, where one is given, as its id: the same call
+        again answers the same activity. Raises InvalidState for an unknown name."""
+        id = who.get("command_id") or new_id()
+        return self._triggered(name, id, self._client.call_sync(self._trigger(id, who), name))
 
-    async def atrigger(
-        self, name: str, *, actor: str = "", reason: str = ""
-    ) -> ActivityFuture[object]:
+    async def atrigger(self, name: str, **who: Unpack[Who]) -> ActivityFuture[object]:
         """The same without blocking the event loop."""
-        id = new_id()
-        return self._triggered(
-            name, id, await self._client.call(self._trigger(id, actor, reason), name)
-        )
+        id = who.get("command_id") or new_id()
+        return self._triggered(name, id, await self._client.call(self._trigger(id, who), name))
 
-    def delete(self, name: str, *, actor: str = "", reason: str = "") -> None:
+    def delete(self, name: str, **who: Unpack[Who]) -> None:
         """Forget a schedule; what it has made stays. One that code declares comes back with the
         next worker. Raises InvalidState for an unknown name."""
-        _there(name, self._client.call_sync(self._delete(actor, reason), name))
+        _there(name, self._client.call_sync(self._delete(who), name))
 
-    async def adelete(self, name: str, *, actor: str = "", reason: str = "") -> None:
+    async def adelete(self, name: str, **who: Unpack[Who]) -> None:
         """The same without blocking the event loop."""
-        _there(name, await self._client.call(self._delete(actor, reason), name))
+        _there(name, await self._client.call(self._delete(who), name))
 
-    def _put(self, revision: int | None, actor: str, reason: str) -> Put:
-        command = _command(actor, reason)
+    def _put(self, revision: int | None, command: Command) -> Put:
         return partial(self._client.store.put_schedule, revision=revision, command=command)
 
-    def _pause(self, paused: bool, actor: str, reason: str) -> Named[ScheduleInfo | None]:
-        command = _command(actor, reason)
+    def _pause(self, paused: bool, who: Who) -> Named[ScheduleInfo | None]:
+        command = _command(**who)
         return partial(self._client.store.pause_schedule, paused=paused, command=command)
 
-    def _trigger(self, id: UUID, actor: str, reason: str) -> Named[bool]:
-        command = _command(actor, reason)
-        return partial(self._client.store.trigger_schedule, id=id, command=command)
+    def _trigger(self, id: UUID, who: Who) -> Named[bool]:
+        return partial(self._client.store.trigger_schedule, id=id, command=_command(**who))
 
-    def _delete(self, actor: str, reason: str) -> Named[bool]:
-        return partial(self._client.store.delete_schedule, command=_command(actor, reason))
+    def _delete(self, who: Who) -> Named[bool]:
+        return partial(self._client.store.delete_schedule, command=_command(**who))
 
     def _triggered(self, name: str, id: UUID, done: bool) -> ActivityFuture[object]:
         _there(name, done)
         return ActivityFuture(id, self._client, from_json)
 
 
-def _command(actor: str, reason: str) -> Command:
-    return Command(actor=actor or "code", reason=reason, id=new_id())
+def _command(**who: Unpack[Who]) -> Command:
+    """With an id in any case: what is sent again after a lost answer is done once."""
+    return command_of({**who, "command_id": who.get("command_id") or new_id()})
 
 
 def _new(name: str, activity: Activity[Any], options: ScheduleOptions) -> Schedule:

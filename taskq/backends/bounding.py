@@ -4,6 +4,10 @@ What waits counts: pending, scheduled and retrying, ``pausing.WAITING``. Only ro
 need room; what else comes to wait (children, retries, what was handed back) counts, and may be more
 than the bound. Room is made in order of the queues' names, so that producers never wait for each
 other in a circle.
+
+Of a large bound not every call is counted for. A count vouches, for ``VOUCHED`` seconds, for a
+quarter as many calls as it found room for, and each call uses that up: so calls alone never get
+beyond the bound. What else comes to wait is seen by the next count.
 """
 
 from __future__ import annotations
@@ -18,6 +22,11 @@ from taskq.model import Activity, Bound, Receipt
 
 TRIES = 3
 """How often room is looked for while others begin what was to make room."""
+
+LARGE = 1000
+"""The least bound that is not counted for every call."""
+VOUCHED = 1.0
+"""Seconds that a count is good for."""
 
 
 class Demand(Struct, frozen=True):
@@ -35,6 +44,10 @@ class Demand(Struct, frozen=True):
     def shortage(self, waiting: int) -> int:
         """How many must go, of ``waiting`` with these calls among them."""
         return max(0, min(len(self.ids), waiting - self.bound.most))
+
+    def vouched(self, waiting: int) -> int:
+        """For how many more calls a count vouches that found ``waiting``."""
+        return max(0, self.bound.most - waiting) // 4 if self.bound.most >= LARGE else 0
 
     def refused(self, waiting: int) -> QueueFull:
         """The error, where ``waiting`` counts these calls too."""

@@ -74,7 +74,7 @@ def pause_command(
     """
     kind, name = _one(queue, type_name)
     with opened(database, app) as found:
-        done = found.queues.pause(**{kind: name}, reason=reason, actor=actor())
+        done = found.queues.pause(queue=queue, type=type_name, reason=reason, actor=actor())
     _answer(kind, name, "paused" if done else "paused already", done, as_json=as_json)
 
 
@@ -95,7 +95,7 @@ def resume_command(
     """Let QUEUE, or --type NAME, go on."""
     kind, name = _one(queue, type_name)
     with opened(database, app) as found:
-        done = found.queues.resume(**{kind: name}, reason=reason, actor=actor())
+        done = found.queues.resume(queue=queue, type=type_name, reason=reason, actor=actor())
     _answer(kind, name, "goes on" if done else "was not paused", done, as_json=as_json)
 
 

@@ -76,7 +76,7 @@ def test_two_worker_processes_stop_within_a_second_and_go_on(app_folder, start) 
 
     assert app.queues.pause(queue="default", reason="test")
     for worker in workers:
-        worker.says("queue 'default' is paused by code (test): nothing of it is begun", within=1.0)
+        worker.says("queue 'default' is paused by program (test)", within=1.0)
     waits = [greet.delay(name="waits") for _ in range(20)]
     app.queues.pause(type="unused")
     app.queues.resume(type="unused")  # two more rounds of hints, and nothing has begun

@@ -211,23 +211,23 @@ WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= $1::TIMESTA
 -- prune (alone)
 SELECT pg_try_advisory_xact_lock(1953591409, $1::INTEGER) AS pg_try_advisory_xact_lock_1;
 
--- queueing pauses
-SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason, taskq_queues.updated_at
+-- pauses
+SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason
 FROM taskq_queues
 WHERE taskq_queues.paused_at IS NOT NULL ORDER BY taskq_queues.kind, taskq_queues.name;
 
--- queueing pause_on_postgres
-INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
+-- pause_on_postgres
+INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at, counted, counted_at, vouched) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE, $7::BIGINT, $8::TIMESTAMP WITH TIME ZONE, $9::BIGINT) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
 
--- queueing end_pause
+-- end_pause
 DELETE FROM taskq_queues WHERE taskq_queues.kind = $1::VARCHAR AND taskq_queues.name = $2::VARCHAR AND taskq_queues.paused_at IS NOT NULL;
 
--- queueing held
+-- held
 SELECT taskq_activities.type, taskq_activities.queue, count(*) AS number
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' GROUP BY taskq_activities.type, taskq_activities.queue;
 
--- queueing waiting_of_type
+-- waiting_of_type
 SELECT (SELECT count(*) AS count_1
 FROM (SELECT 1
 FROM taskq_activities
@@ -260,8 +260,11 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCH
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $1::VARCHAR AND taskq_activities.type = $2::VARCHAR AND taskq_activities.isolate = true AND taskq_activities.priority = $11::SMALLINT) AS anon_13;
 
--- bounding take_turn
-INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES ($1::VARCHAR, $2::VARCHAR, $3::TIMESTAMP WITH TIME ZONE, $4::VARCHAR, $5::VARCHAR, $6::TIMESTAMP WITH TIME ZONE) ON CONFLICT (kind, name) DO UPDATE SET updated_at = clock_timestamp();
+-- bounding turn_on_postgres
+INSERT INTO taskq_queues (kind, name, updated_at, vouched) VALUES ($1::VARCHAR, $2::VARCHAR, clock_timestamp(), 0) ON CONFLICT (kind, name) DO UPDATE SET updated_at = clock_timestamp(), vouched = (CASE WHEN (taskq_queues.vouched > 0) THEN taskq_queues.vouched ELSE 0 END - $3::BIGINT) RETURNING taskq_queues.updated_at, taskq_queues.counted, taskq_queues.counted_at, taskq_queues.vouched;
+
+-- bounding keep_count
+UPDATE taskq_queues SET counted=$1::BIGINT, counted_at=$2::TIMESTAMP WITH TIME ZONE, vouched=$3::BIGINT WHERE taskq_queues.kind = 'bound' AND taskq_queues.name = $4::VARCHAR;
 
 -- bounding count
 SELECT (SELECT count(*) AS count_1
@@ -300,42 +303,40 @@ SELECT clock_timestamp() AS now;
 -- claim (aging)
 UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
-WHERE taskq_activities.id = ANY (array((SELECT chosen.id
-FROM (SELECT anon_1.id AS id, anon_1.risen AS risen, anon_1.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+WHERE taskq_activities.id = ANY (array((SELECT anon_1.id
+FROM (SELECT lines.queue AS queue, lines.level AS level
+FROM (SELECT places.queues AS queue, levels.level AS level
+FROM unnest($3::TEXT[]) AS places(queues) JOIN (VALUES (1), (2), (3), (4)) AS levels (level) ON true) AS lines JOIN LATERAL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($4::FLOAT AS DOUBLE PRECISION))) AS risen
 FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_1 UNION SELECT anon_2.id AS id, anon_2.risen AS risen, anon_2.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = lines.queue AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= lines.level ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT 1) AS anon_2 ON true
+WHERE anon_2.priority = lines.level ORDER BY anon_2.risen DESC, anon_2.ready_at, anon_2.id
+ LIMIT $6::INTEGER) AS best JOIN LATERAL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($4::FLOAT AS DOUBLE PRECISION))) AS risen
 FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_2 UNION SELECT anon_3.id AS id, anon_3.risen AS risen, anon_3.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = best.queue AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= best.level ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $6::INTEGER) AS anon_1 ON true
+WHERE anon_1.priority = best.level ORDER BY anon_1.risen DESC, anon_1.ready_at, anon_1.id
+ LIMIT $6::INTEGER))) AND (taskq_activities.status || '') = 'pending' ORDER BY least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($4::FLOAT AS DOUBLE PRECISION))) DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $7 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
+
+-- claim of types (aging)
+UPDATE taskq_activities SET status='processing', claim=(taskq_activities.claim % 9007199254740991 + 1), worker=$1::UUID, lease_until=(clock_timestamp() + $2::FLOAT * interval '1 second'), started_at=clock_timestamp() WHERE taskq_activities.id = ANY (array((SELECT taskq_activities.id
 FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_3 UNION SELECT anon_4.id AS id, anon_4.risen AS risen, anon_4.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+WHERE taskq_activities.id = ANY (array((SELECT anon_1.id
+FROM (SELECT lines.queue AS queue, lines.level AS level, lines.type AS type
+FROM (SELECT places.queues AS queue, levels.level AS level, places.types AS type
+FROM unnest($3::TEXT[], $4::TEXT[]) AS places(queues, types) JOIN (VALUES (1), (2), (3), (4)) AS levels (level) ON true) AS lines JOIN LATERAL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($5::FLOAT AS DOUBLE PRECISION))) AS risen
 FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $4::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.priority <= 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_4 UNION SELECT anon_5.id AS id, anon_5.risen AS risen, anon_5.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = lines.queue AND taskq_activities.isolate = $6::BOOLEAN AND taskq_activities.priority <= lines.level AND taskq_activities.type = lines.type ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT 1) AS anon_2 ON true
+WHERE anon_2.priority = lines.level ORDER BY anon_2.risen DESC, anon_2.ready_at, anon_2.id
+ LIMIT $7::INTEGER) AS best JOIN LATERAL (SELECT taskq_activities.id AS id, taskq_activities.priority AS priority, taskq_activities.ready_at AS ready_at, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($5::FLOAT AS DOUBLE PRECISION))) AS risen
 FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_5 UNION SELECT anon_6.id AS id, anon_6.risen AS risen, anon_6.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_6 UNION SELECT anon_7.id AS id, anon_7.risen AS risen, anon_7.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_7 UNION SELECT anon_8.id AS id, anon_8.risen AS risen, anon_8.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = $7::VARCHAR AND taskq_activities.isolate = $5::BOOLEAN AND taskq_activities.type = $8::VARCHAR AND taskq_activities.priority <= 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $6::INTEGER) AS anon_8 ORDER BY risen DESC, ready_at, id
- LIMIT $6::INTEGER) AS chosen))) AND (taskq_activities.status || '') = 'pending' ORDER BY least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($3::FLOAT AS DOUBLE PRECISION))) DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT $9 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
+WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = best.queue AND taskq_activities.isolate = $6::BOOLEAN AND taskq_activities.priority <= best.level AND taskq_activities.type = best.type ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $7::INTEGER) AS anon_1 ON true
+WHERE anon_1.priority = best.level ORDER BY anon_1.risen DESC, anon_1.ready_at, anon_1.id
+ LIMIT $7::INTEGER))) AND (taskq_activities.status || '') = 'pending' ORDER BY least(4, taskq_activities.priority + floor(greatest(0, EXTRACT(epoch FROM now() - taskq_activities.ready_at)) / CAST($5::FLOAT AS DOUBLE PRECISION))) DESC, taskq_activities.ready_at, taskq_activities.id
+ LIMIT $8 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
 
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;

@@ -17,8 +17,8 @@ from taskq.backends.sql import (
     PostgresBackend,
     bounding,
     causes,
+    loads,
     pruning_statements,
-    queueing,
     reader,
     schedule_rows,
 )
@@ -164,7 +164,12 @@ CLAIMS: dict[str, tuple[Callable[[Connections], Any], set[str], int]] = {
     "ten types where waiting counts": (
         claiming(TYPES[:50:5], QUEUES[:1], aging=600.0),
         {"activities_ready_by_type", "activities_pkey"},
-        300,
+        1300,
+    ),
+    "two hundred types where waiting counts": (
+        claiming(TYPES, QUEUES[:1], aging=600.0),
+        {"activities_ready_by_type", "activities_pkey"},
+        5000,  # of the forty that wait there, 116 each
     ),
     "children in one queue": (
         claiming(None, QUEUES[:1], children=True),
@@ -354,7 +359,7 @@ READS: dict[str, Callable[[Connection], object]] = {
         bounding.count(), {"queue": "q1", "cap": 500}
     ).all(),
     "how a type fares": lambda connection: connection.execute(
-        queueing.waiting_of_type(), {"queue": "q0", "type": "t0", "cap": 100}
+        loads.waiting_of_type(), {"queue": "q0", "type": "t0", "cap": 100}
     ).all(),
     "by correlation": lambda connection: reader.listed(
         connection, FIRST, Filter(correlation_id="c7"), Page()

@@ -13,19 +13,20 @@ from sqlalchemy import Executable
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import (
     PostgresBackend,
-    aging,
     auditing,
     beats,
     bounding,
     causes,
     children,
     linking,
+    loads,
+    pauses,
     pruning_statements,
     queries,
-    queueing,
     schedule_rows,
     statements,
 )
+from taskq.backends.sql.postgres import aging as postgres_aging
 from taskq.backends.sql.postgres import beats as postgres_beats
 from taskq.backends.sql.postgres import parts as postgres_parts
 from taskq.backends.sql.postgres import statements as postgres_statements
@@ -55,6 +56,13 @@ WRITES = (
     postgres_storing.submit_one,
     postgres_storing.insert_activities,
     postgres_storing.submit_keyed,
+)
+QUEUES = (
+    pauses.pauses,
+    pauses.pause_on_postgres,
+    pauses.end_pause,
+    loads.held,
+    loads.waiting_of_type,
 )
 SCHEDULES = (
     schedule_rows.all_schedules,
@@ -90,11 +98,12 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "prune (due tops)", pruning_statements.due_tops(postgres=True)
     yield "prune (expired keys)", pruning_statements.expired_keys()
     yield "prune (alone)", pruning_statements.alone()
-    for name in ("pauses", "pause_on_postgres", "end_pause", "held", "waiting_of_type"):
-        yield f"queueing {name}", getattr(queueing, name)()
-    for name in ("take_turn", "count", "oldest_roots", "tell", "moment"):
+    for each in QUEUES:
+        yield each.__name__, each()
+    for name in ("turn_on_postgres", "keep_count", "count", "oldest_roots", "tell", "moment"):
         yield f"bounding {name}", getattr(bounding, name)()
-    yield "claim (aging)", aging.on_postgres(ClaimShape(queues=1, types=1))
+    yield "claim (aging)", postgres_aging.claim(typed=False)
+    yield "claim of types (aging)", postgres_aging.claim(typed=True)
     yield "audit", auditing.on_postgres()
     yield "audit entries", auditing.recorded()
     for each in (*SCHEDULES, schedule_rows.add_on_postgres, schedule_rows.fire_on_postgres):

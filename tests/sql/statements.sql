@@ -481,23 +481,23 @@ FROM taskq_keys
 WHERE taskq_keys.expires_at IS NOT NULL AND taskq_keys.expires_at <= :now ORDER BY taskq_keys.expires_at
  LIMIT :limit OFFSET :param_1;
 
--- queueing pauses
-SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason, taskq_queues.updated_at
+-- pauses pauses
+SELECT taskq_queues.kind, taskq_queues.name, taskq_queues.paused_at, taskq_queues.paused_by, taskq_queues.reason
 FROM taskq_queues
 WHERE taskq_queues.paused_at IS NOT NULL ORDER BY taskq_queues.kind, taskq_queues.name;
 
--- queueing pause_on_sqlite
-INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at) VALUES (:kind, :name, :paused_at, :paused_by, :reason, :updated_at) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
+-- pauses pause_on_sqlite
+INSERT INTO taskq_queues (kind, name, paused_at, paused_by, reason, updated_at, counted, counted_at, vouched) VALUES (:kind, :name, :paused_at, :paused_by, :reason, :updated_at, :counted, :counted_at, :vouched) ON CONFLICT (kind, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by, reason = excluded.reason, updated_at = excluded.updated_at WHERE taskq_queues.paused_at IS NULL;
 
--- queueing end_pause
+-- pauses end_pause
 DELETE FROM taskq_queues WHERE taskq_queues.kind = :of_kind AND taskq_queues.name = :of_name AND taskq_queues.paused_at IS NOT NULL;
 
--- queueing held
+-- loads held
 SELECT taskq_activities.type, taskq_activities.queue, count(*) AS number
 FROM taskq_activities
 WHERE taskq_activities.status = 'processing' GROUP BY taskq_activities.type, taskq_activities.queue;
 
--- queueing waiting_of_type
+-- loads waiting_of_type
 SELECT (SELECT count(*) AS count_1
 FROM (SELECT 1
 FROM taskq_activities
@@ -530,6 +530,9 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AN
 FROM taskq_activities
 WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue AND taskq_activities.type = :type AND taskq_activities.isolate = 1 AND taskq_activities.priority = :priority_8) AS anon_13;
 
+-- turn
+INSERT INTO taskq_queues (kind, name, updated_at, vouched) VALUES (:kind, :queue, :now, 0) ON CONFLICT (kind, name) DO UPDATE SET updated_at = :now, vouched = (CASE WHEN (taskq_queues.vouched > 0) THEN taskq_queues.vouched ELSE 0 END - :wanted) RETURNING updated_at, counted, counted_at, vouched;
+
 -- room
 SELECT (SELECT count(*) AS count_1
 FROM (SELECT 1
@@ -558,41 +561,32 @@ WHERE taskq_activities.queue = :queue AND taskq_activities.status = 'retrying' A
  LIMIT :limit OFFSET :param_4;
 
 -- claim (aging)
-UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT anon_1.id
-FROM (SELECT anon_2.id AS id, anon_2.risen AS risen, anon_2.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, 4 AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_1) AS anon_2 UNION ALL SELECT anon_3.id AS id, anon_3.risen AS risen, anon_3.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_1) THEN 4 ELSE 3 END AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_2) AS anon_3 UNION ALL SELECT anon_4.id AS id, anon_4.risen AS risen, anon_4.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_2) THEN 4 WHEN (taskq_activities.ready_at <= :risen_1) THEN 3 ELSE 2 END AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_3) AS anon_4 UNION ALL SELECT anon_5.id AS id, anon_5.risen AS risen, anon_5.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_3) THEN 4 WHEN (taskq_activities.ready_at <= :risen_2) THEN 3 WHEN (taskq_activities.ready_at <= :risen_1) THEN 2 ELSE 1 END AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_0 AND taskq_activities.isolate = :alone AND taskq_activities.priority = 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_4) AS anon_5 UNION ALL SELECT anon_6.id AS id, anon_6.risen AS risen, anon_6.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, 4 AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 4 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_5) AS anon_6 UNION ALL SELECT anon_7.id AS id, anon_7.risen AS risen, anon_7.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_1) THEN 4 ELSE 3 END AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 3 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_6) AS anon_7 UNION ALL SELECT anon_8.id AS id, anon_8.risen AS risen, anon_8.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_2) THEN 4 WHEN (taskq_activities.ready_at <= :risen_1) THEN 3 ELSE 2 END AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 2 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_7) AS anon_8 UNION ALL SELECT anon_9.id AS id, anon_9.risen AS risen, anon_9.ready_at AS ready_at
-FROM (SELECT taskq_activities.id AS id, CASE WHEN (taskq_activities.ready_at <= :risen_3) THEN 4 WHEN (taskq_activities.ready_at <= :risen_2) THEN 3 WHEN (taskq_activities.ready_at <= :risen_1) THEN 2 ELSE 1 END AS risen, taskq_activities.ready_at AS ready_at
-FROM taskq_activities
-WHERE taskq_activities.status = 'pending' AND taskq_activities.queue = :queue_1 AND taskq_activities.isolate = :alone AND taskq_activities.type = :type_1 AND taskq_activities.priority = 1 ORDER BY taskq_activities.priority DESC, taskq_activities.ready_at, taskq_activities.id
- LIMIT :limit OFFSET :param_8) AS anon_9 ORDER BY risen DESC, ready_at, id
- LIMIT :limit OFFSET :param_9) AS anon_1) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT "each".id
+FROM (SELECT lines.queue AS queue, lines.level AS level
+FROM (SELECT json_extract(places.value, '$[0]') AS queue, levels.value AS level
+FROM json_each(:places) AS places JOIN json_each('[1, 2, 3, 4]') AS levels ON 1 = 1) AS lines JOIN taskq_activities AS head ON head.id = (SELECT waiting.id
+FROM taskq_activities AS waiting
+WHERE waiting.status = 'pending' AND waiting.queue = lines.queue AND waiting.isolate = :alone AND waiting.priority = lines.level ORDER BY waiting.ready_at, waiting.id
+ LIMIT 1 OFFSET :param_1) ORDER BY min(CASE WHEN (head.ready_at <= :risen_3) THEN lines.level + 3 WHEN (head.ready_at <= :risen_2) THEN lines.level + 2 WHEN (head.ready_at <= :risen_1) THEN lines.level + 1 ELSE lines.level END, 4) DESC, head.ready_at, head.id
+ LIMIT :limit OFFSET :param_2) AS best JOIN taskq_activities AS "each" ON "each".id IN (SELECT waiting.id
+FROM taskq_activities AS waiting
+WHERE waiting.status = 'pending' AND waiting.queue = best.queue AND waiting.isolate = :alone AND waiting.priority = best.level ORDER BY waiting.ready_at, waiting.id
+ LIMIT :limit OFFSET :param_3) ORDER BY min(CASE WHEN ("each".ready_at <= :risen_3) THEN best.level + 3 WHEN ("each".ready_at <= :risen_2) THEN best.level + 2 WHEN ("each".ready_at <= :risen_1) THEN best.level + 1 ELSE best.level END, 4) DESC, "each".ready_at, "each".id
+ LIMIT :limit OFFSET :param_4) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
+
+-- claim of types (aging)
+UPDATE taskq_activities SET status=:status, claim=(taskq_activities.claim % 9007199254740991 + 1), worker=:holder, lease_until=:until, started_at=:now WHERE taskq_activities.id IN (SELECT "each".id
+FROM (SELECT lines.queue AS queue, lines.level AS level, lines.type AS type
+FROM (SELECT json_extract(places.value, '$[0]') AS queue, levels.value AS level, json_extract(places.value, '$[1]') AS type
+FROM json_each(:places) AS places JOIN json_each('[1, 2, 3, 4]') AS levels ON 1 = 1) AS lines JOIN taskq_activities AS head ON head.id = (SELECT waiting.id
+FROM taskq_activities AS waiting
+WHERE waiting.status = 'pending' AND waiting.queue = lines.queue AND waiting.isolate = :alone AND waiting.priority = lines.level AND waiting.type = lines.type ORDER BY waiting.ready_at, waiting.id
+ LIMIT 1 OFFSET :param_1) ORDER BY min(CASE WHEN (head.ready_at <= :risen_3) THEN lines.level + 3 WHEN (head.ready_at <= :risen_2) THEN lines.level + 2 WHEN (head.ready_at <= :risen_1) THEN lines.level + 1 ELSE lines.level END, 4) DESC, head.ready_at, head.id
+ LIMIT :limit OFFSET :param_2) AS best JOIN taskq_activities AS "each" ON "each".id IN (SELECT waiting.id
+FROM taskq_activities AS waiting
+WHERE waiting.status = 'pending' AND waiting.queue = best.queue AND waiting.isolate = :alone AND waiting.priority = best.level AND waiting.type = best.type ORDER BY waiting.ready_at, waiting.id
+ LIMIT :limit OFFSET :param_3) ORDER BY min(CASE WHEN ("each".ready_at <= :risen_3) THEN best.level + 3 WHEN ("each".ready_at <= :risen_2) THEN best.level + 2 WHEN ("each".ready_at <= :risen_1) THEN best.level + 1 ELSE best.level END, 4) DESC, "each".ready_at, "each".id
+ LIMIT :limit OFFSET :param_4) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES (:id, :at, :actor, :action, :reason, :target, :detail, :command_id) ON CONFLICT (command_id) DO NOTHING;

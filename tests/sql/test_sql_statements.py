@@ -22,10 +22,11 @@ from taskq.backends.sql import (
     children,
     keying,
     linking,
+    loads,
     operating_statements,
+    pauses,
     pruning_statements,
     queries,
-    queueing,
     schedule_rows,
     statements,
 )
@@ -115,11 +116,15 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "counted", causes.counted(counted, FIRST, 10)
     for name, statement in PRUNING.items():
         yield f"prune ({name})", statement
-    for name in ("pauses", "pause_on_sqlite", "end_pause", "held", "waiting_of_type"):
-        yield f"queueing {name}", getattr(queueing, name)()
+    for name in ("pauses", "pause_on_sqlite", "end_pause"):
+        yield f"pauses {name}", getattr(pauses, name)()
+    for name in ("held", "waiting_of_type"):
+        yield f"loads {name}", getattr(loads, name)()
+    yield "turn", bounding.turn_on_sqlite()
     yield "room", bounding.count()
     yield "oldest roots", bounding.oldest_roots()
-    yield "claim (aging)", aging.on_sqlite(ClaimShape(queues=1, types=1))
+    yield "claim (aging)", aging.claim(typed=False)
+    yield "claim of types (aging)", aging.claim(typed=True)
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
     for each in (*SCHEDULES, schedule_rows.add_on_sqlite, schedule_rows.fire_on_sqlite):

@@ -12,22 +12,17 @@ from taskq.backends.memory.row import Row
 from taskq.backends.memory.tables import Tables
 from taskq.lifecycle import evicted_error
 from taskq.model import Overflow, Status
-from taskq.pausing import WAITING
 
 
 def making_room(tables: Tables, demand: Demand) -> Sequence[Row]:
     """What must go before these calls are stored. Raises QueueFull."""
-    waiting = [
-        row
-        for row in tables.rows.values()
-        if row.activity.queue == demand.queue and row.status in WAITING
-    ]
+    waiting = tables.waiting.get(demand.queue, {})
     shown = min(len(waiting), demand.bound.most + 1) + len(demand.ids)
     shortage = demand.shortage(len(waiting) + len(demand.ids))
     if not shortage:
         return ()
     roots = sorted(
-        (row for row in waiting if row.activity.parent_id is None), key=lambda row: row.id
+        (row for row in waiting.values() if row.activity.parent_id is None), key=lambda row: row.id
     )
     if demand.bound.overflow is not Overflow.DROP_OLDEST or len(roots) < shortage:
         raise demand.refused(shown)

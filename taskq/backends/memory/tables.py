@@ -16,7 +16,7 @@ from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.hooks import hook_types
 from taskq.lifecycle import TRANSITIONS
 from taskq.model import Status
-from taskq.pausing import Kind, Pause
+from taskq.pausing import WAITING, Kind, Pause
 from taskq.schedule import ScheduleInfo
 from taskq.snapshot import Bucket, WorkerInfo
 
@@ -57,6 +57,7 @@ class Tables:
         )
         self.children: dict[UUID, list[UUID]] = {}
         self.processing: dict[UUID, Row] = {}
+        self.waiting: dict[str, dict[UUID, Row]] = {}
         self.audit: list[AuditEntry] = []
         self.pauses: dict[tuple[Kind, str], Pause] = {}
         self.schedules: dict[str, ScheduleInfo] = {}
@@ -180,6 +181,11 @@ class Tables:
         self.rollup[at] = bucket if before is None else _sum(before, bucket)
 
     def _index(self, row: Row) -> None:
+        waiting = self.waiting.setdefault(row.activity.queue, {})
+        if row.status in WAITING:
+            waiting[row.id] = row
+        else:
+            waiting.pop(row.id, None)
         match row.status:
             case Status.PENDING:
                 self.ready.add(row)

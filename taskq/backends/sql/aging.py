@@ -1,125 +1,97 @@
-"""Claims in which waiting counts (D6): by the priority that an activity has risen to.
+"""Claims in which waiting counts (D6), on SQLite: one text for however many places.
 
-Within one priority whoever is ready first has risen furthest, so the index of a claim has each of
-them in order already: of each priority of each place the first rows are taken, and these are
-merged. Nothing is written while an activity rises.
+As on PostgreSQL, see ``postgres.aging``: the first of every priority of every place are compared,
+and only where one of them is among the first of all are its followers read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Executable,
+    FromClause,
     Integer,
-    Select,
+    Text,
     Update,
-    any_,
     bindparam,
     case,
     desc,
-    extract,
     func,
     literal_column,
     select,
+    true,
 )
 
 from taskq.aging import LEVELS
-from taskq.backends.sql.postgres.parts import NOW, SECONDS, array_of
-from taskq.backends.sql.postgres.statements import claimed, locked
-from taskq.backends.sql.statements import ClaimShape, given, merged, unindexed
+from taskq.backends.sql.statements import given
 from taskq.backends.sql.tables import activities, spelled
 from taskq.backends.sql.types import Instant
 from taskq.model import Priority, Status
 
-_activity = activities.c
-_pending = _activity.status == spelled(Status.PENDING)
-_ZERO: ColumnElement[Any] = literal_column("0")
-_MOST: ColumnElement[Any] = literal_column(str(max(Priority).value))
+_pending = activities.c.status == spelled(Status.PENDING)
+_ONE: ColumnElement[int] = literal_column("1")
 
 
 @cache
-def on_postgres(shape: ClaimShape) -> Executable:
-    """Give up to ``limit`` rows to ``holder`` for ``lease`` seconds, of the first ``window`` that
-    nobody holds; an activity rises each ``aging`` seconds. Answers them in no order.
+def claim(*, typed: bool) -> Update:
+    """Give up to ``limit`` rows to ``holder`` at ``now`` until ``until``. Answers them in no order.
 
-    A term begins at its priority and goes on below it where that has few: a planner without
-    statistics takes the index for that, where it would read all that has one priority and sort it.
+    ``places`` is the JSON text of a list of [queue, type] where it is ``typed``, of [queue] else;
+    ``risen_1`` and so on: since when an activity is ready that has risen so far.
     """
-    aging: ColumnElement[Any] = bindparam("aging", type_=SECONDS)
-    waited = func.greatest(_ZERO, extract("epoch", NOW - _activity.ready_at))
-    risen = func.least(_MOST, _activity.priority + func.floor(waited / aging))
-    window: ColumnElement[int] = bindparam("window", type_=Integer())
-    first, *others = (
-        _first(
-            _ready(shape, place, risen).where(_activity.priority <= literal_column(str(priority))),
-            window,
-        )
-        for place, priority in _starts(shape)
+    limit: ColumnElement[int] = bindparam("limit", type_=Integer())
+    lines = _lines(typed)
+    head = activities.alias("head")
+    first = head.c.id == _waiting(lines, typed, _ONE).scalar_subquery()
+    heads = select(*lines.c).select_from(lines.join(head, first)).order_by(*_order(lines, head))
+    best = heads.limit(limit).subquery("best")
+    each = activities.alias("each")
+    followers = best.join(each, each.c.id.in_(_waiting(best, typed, limit)))
+    chosen = select(each.c.id).select_from(followers).order_by(*_order(best, each)).limit(limit)
+    return given(activities.c.id.in_(chosen.scalar_subquery()), _pending)
+
+
+def _lines(typed: bool) -> FromClause:
+    """Each priority of each place."""
+    all_levels = literal_column(f"'{[priority.value for priority in Priority]}'", Text())
+    places = func.json_each(bindparam("places", type_=Text())).table_valued("value", name="places")
+    levels = func.json_each(all_levels).table_valued("value", name="levels")
+    level: ColumnElement[int] = levels.c.value.label("level")
+    named = [_named(places.c.value, 0).label("queue"), level]
+    if typed:
+        named.append(_named(places.c.value, 1).label("type"))
+    return select(*named).select_from(places.join(levels, true())).subquery("lines")
+
+
+def _named(place: ColumnElement[Any], number: int) -> ColumnElement[Any]:
+    return func.json_extract(place, literal_column(f"'$[{number}]'"), type_=Text())
+
+
+def _waiting(line: FromClause, typed: bool, limit: ColumnElement[int]) -> Any:
+    """The ids of what waits in a line, as the index of a claim has them."""
+    waiting = activities.alias("waiting")
+    found = select(waiting.c.id).where(
+        waiting.c.status == spelled(Status.PENDING),
+        waiting.c.queue == line.c.queue,
+        waiting.c.isolate == bindparam("alone"),
+        waiting.c.priority == line.c.level,
     )
-    chosen = first.union(*others).order_by(desc("risen"), "ready_at", "id")
-    ids = select(chosen.limit(window).subquery("chosen").c.id)
-    pending = unindexed(_activity.status) == spelled(Status.PENDING)
-    free = select(_activity.id).where(_activity.id == any_(array_of(ids)), pending)
-    return claimed(locked(free.order_by(risen.desc(), _activity.ready_at, _activity.id)))
+    if typed:
+        found = found.where(waiting.c.type == line.c.type)
+    return found.order_by(waiting.c.ready_at, waiting.c.id).limit(limit).correlate(line)
 
 
-@cache
-def on_sqlite(shape: ClaimShape) -> Update:
-    """The same at ``now`` until ``until``. ``risen_1`` and so on: since when an activity is ready
-    that has risen so far."""
-    thresholds = [bindparam(f"risen_{level}", type_=Instant()) for level in _levels()]
-    terms = [
-        _first(
-            _ready(shape, place, _risen(priority, thresholds)).where(
-                _activity.priority == literal_column(str(priority.value))
-            ),
-            bindparam("limit"),
-        )
-        for place, priority in _starts(shape)
-    ]
-    chosen = merged(terms, desc("risen")).subquery()
-    return given(_activity.id.in_(select(chosen.c.id)), _pending)
+def _order(line: FromClause, found: FromClause) -> tuple[ColumnElement[Any], ...]:
+    return desc(_risen(line.c.level, found.c.ready_at)), found.c.ready_at, found.c.id
 
 
-def _starts(shape: ClaimShape) -> list[tuple[int, Priority]]:
-    """Where the terms begin: at each priority of each place."""
-    places = range(shape.queues + shape.types)
-    return [(place, priority) for place in places for priority in reversed(Priority)]
-
-
-def _ready(shape: ClaimShape, place: int, risen: ColumnElement[int]) -> Select[Any, Any, Any]:
-    """What waits in one place, with the priority that counts."""
-    ready = select(_activity.id, risen.label("risen"), _activity.ready_at).where(
-        _pending,
-        _activity.queue == bindparam(f"queue_{place}"),
-        _activity.isolate == bindparam("alone"),
-    )
-    if place >= shape.queues:
-        ready = ready.where(_activity.type == bindparam(f"type_{place}"))
-    return ready
-
-
-def _first(ready: Select[Any, Any, Any], limit: ColumnElement[int]) -> Select[Any, Any, Any]:
-    """The first of these, as the index of a claim has them."""
-    order = (_activity.priority.desc(), _activity.ready_at, _activity.id)
-    first = ready.order_by(*order).limit(limit).subquery()
-    return select(first.c.id, first.c.risen, first.c.ready_at)
-
-
-def _risen(priority: Priority, thresholds: Sequence[ColumnElement[Any]]) -> ColumnElement[int]:
+def _risen(level: ColumnElement[int], ready_at: ColumnElement[Any]) -> ColumnElement[int]:
     """The priority that counts, of a row of this one."""
-    most = max(Priority) - priority
-    steps: list[tuple[ColumnElement[bool], ColumnElement[int]]] = [
-        (_activity.ready_at <= thresholds[level - 1], literal_column(str(priority + level)))
-        for level in range(most, 0, -1)
+    most: ColumnElement[int] = literal_column(str(max(Priority).value))
+    steps = [
+        (ready_at <= bindparam(f"risen_{rise}", type_=Instant()), level + literal_column(str(rise)))
+        for rise in range(LEVELS, 0, -1)
     ]
-    own: ColumnElement[int] = literal_column(str(priority.value), Integer())
-    return case(*steps, else_=own) if steps else own
-
-
-def _levels() -> range:
-    return range(1, LEVELS + 1)
+    return func.min(case(*steps, else_=level), most)

@@ -349,6 +349,9 @@ queues = Table(
     Column("paused_by", Text()),
     Column("reason", Text()),
     Column("updated_at", Instant(), nullable=False, server_default=DatabaseNow()),
+    Column("counted", BigInteger()),  # of a bound: which one was looked at, and when
+    Column("counted_at", Instant()),
+    Column("vouched", BigInteger()),  # how many calls may be stored before the next count
     PrimaryKeyConstraint("kind", "name", name="taskq_queues_pkey"),
     postgresql_with=SMALL,
 )

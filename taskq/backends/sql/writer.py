@@ -5,7 +5,7 @@ Each function takes the connection and ``now``, the store's instant. Callers ope
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -89,9 +89,9 @@ def claim(
     places = _places(connection, request)
     if not places:
         return [], Changes()
-    values = _claimer(now, request) | statements.place_values(places)
     if request.aging is not None:
-        return _claim_risen(connection, now, request.aging, places, values), Changes()
+        return _claim_risen(connection, now, request, request.aging, places), Changes()
+    values = _claimer(now, request) | statements.place_values(places)
     claimed = connection.execute(statements.claim(statements.claim_shape(places)), values)
     attempts = rows.attempts(claimed)
     attempts.sort(key=lambda attempt: (-attempt.priority, attempt.ready_at, attempt.id))
@@ -101,13 +101,15 @@ def claim(
 def _claim_risen(
     connection: Connection,
     now: datetime,
+    request: ClaimRequest,
     seconds: float,
     places: Sequence[Place],
-    values: Mapping[str, object],
 ) -> list[Attempt]:
     since = {f"risen_{level}": later(now, -level * seconds) for level in range(1, LEVELS + 1)}
-    statement = aging.on_sqlite(statements.claim_shape(places))
-    attempts = rows.attempts(connection.execute(statement, {**values, **since}))
+    named = json.encode([(each.queue, each.type) for each in places]).decode()
+    values = {**_claimer(now, request), **since, "places": named}
+    statement = aging.claim(typed=request.types is not None)
+    attempts = rows.attempts(connection.execute(statement, values))
     return sorted(attempts, key=lambda attempt: place(attempt, seconds))
 
 
@@ -161,7 +163,7 @@ def _places(connection: Connection, request: ClaimRequest) -> list[Place]:
     """Where this request may find something.
 
     A worker of many types takes whole queues where it serves all that waits there. It never walks
-    over a backlog of what it does not serve.
+    over a backlog of what it does not serve. Where waiting counts, all places are of one kind.
     """
     queues = tuple(dict.fromkeys(request.queues))
     if request.types is None:
@@ -173,7 +175,7 @@ def _places(connection: Connection, request: ClaimRequest) -> list[Place]:
     for queue in queues:
         waiting = set(connection.scalars(statements.waiting_types(), {"queue": queue}))
         wanted = sorted(waiting.intersection(types))
-        if len(wanted) == len(waiting) > 0:
+        if len(wanted) == len(waiting) > 0 and request.aging is None:
             places.append(Place(queue))
         else:
             places += (Place(queue, type) for type in wanted)

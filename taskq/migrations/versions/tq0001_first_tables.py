@@ -310,6 +310,9 @@ def _queues(kinds: _Kinds) -> None:
         sa.Column("paused_by", sa.Text()),
         sa.Column("reason", sa.Text()),
         _stamped("updated_at", kinds),
+        sa.Column("counted", sa.BigInteger()),
+        sa.Column("counted_at", kinds.instant),
+        sa.Column("vouched", sa.BigInteger()),
         sa.PrimaryKeyConstraint("kind", "name", name="taskq_queues_pkey"),
         storage=SMALL,
     )

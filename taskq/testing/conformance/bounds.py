@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from taskq.backends import Topic
+from taskq.backends.bounding import LARGE
 from taskq.errors import QueueFull
 from taskq.lifecycle import Failed
 from taskq.model import Activity, Bound, ErrorKind, Overflow, Status
@@ -51,6 +52,19 @@ class BoundTests:
 
         assert not await harness.call(harness.backend.get, [one.id, two.id])
         await harness.submit(one)
+
+    async def test_a_large_bound_is_as_exact(self, harness: Harness) -> None:
+        """Though not every call is counted for."""
+        large = Bound(LARGE, Overflow.ERROR)
+        await harness.submit(*(call() for _ in range(LARGE - 20)))
+        for _ in range(18):
+            await harness.submit(call(bound=large))
+
+        with pytest.raises(QueueFull):
+            await harness.submit(*(call(bound=large) for _ in range(3)))
+        await harness.submit(*(call(bound=large) for _ in range(2)))
+        with pytest.raises(QueueFull):
+            await harness.submit(call(bound=large))
 
     async def test_what_is_stored_already_needs_no_room(self, harness: Harness) -> None:
         """A repeated call, and one whose idempotency key gives an existing activity."""

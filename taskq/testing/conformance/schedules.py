@@ -19,13 +19,15 @@ from msgspec.structs import replace
 
 from taskq.audit import AuditEntry, Command
 from taskq.backends import Fired
+from taskq.errors import QueueFull
 from taskq.identifiers import new_id
 from taskq.lifecycle import Succeeded
-from taskq.model import Policy, Priority, Status
+from taskq.model import Bound, Overflow, Policy, Priority, Status
 from taskq.occurrences import Timing
 from taskq.retry import RetryPolicy
 from taskq.schedule import BATCH, Schedule, ScheduleInfo, Template
 from taskq.testing.conformance.harness import Harness
+from taskq.testing.conformance.samples import call
 
 HOUR = 3600.0
 HOURLY = Timing(every=3_600_000)
@@ -254,6 +256,25 @@ class ScheduleTests:
         assert found.names == ()
         assert found.next_due is not None and abs(found.next_due - left) < 5
         assert await harness.call(harness.backend.fire_schedule, "report") is None
+
+    async def test_what_is_fired_and_triggered_needs_no_room_and_takes_it(
+        self, harness: Harness
+    ) -> None:
+        """seed:E25: the queue holds more than its bound then, and refuses calls."""
+        two = Bound(2, Overflow.ERROR)
+        await create(harness)
+        waiting = [call(bound=two), call(bound=two)]
+        await harness.submit(*waiting)
+
+        assert await trigger(harness, new_id())
+        await harness.advance(HOUR)
+        assert len((await fire(harness)).activities) == 1
+
+        assert len(await harness.claim(new_id(), types=(waiting[0].type,))) == 2
+        with pytest.raises(QueueFull):  # for these two
+            await harness.submit(call(bound=two))
+        assert len(await harness.claim(new_id(), types=("sum",))) == 2
+        await harness.submit(call(bound=two))
 
     async def test_an_occurrence_is_fired_once(self, harness: Harness) -> None:
         """promise:G12; seed:Q10; bug:B118: looking at it moves nothing"""

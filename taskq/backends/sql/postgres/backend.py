@@ -29,7 +29,7 @@ from taskq.backends import (
 from taskq.backends.bounding import bounded
 from taskq.backends.changes import Changes
 from taskq.backends.examination import Finding
-from taskq.backends.sql import beats, queueing, rows, statements
+from taskq.backends.sql import beats, pauses, rows, statements
 from taskq.backends.sql.caller import connection_of, on_connection
 from taskq.backends.sql.cancelling import cancel_below
 from taskq.backends.sql.common import CommonStore
@@ -263,7 +263,7 @@ class PostgresBackend(CommonStore):
     async def pauses(self) -> list[Pause]:
         """See ``Queues.pauses``. Workers ask often: it takes one round trip."""
         with self._mapped():
-            return queueing.read(await self._engine.fetch(queueing.pauses(), {}))
+            return pauses.read(await self._engine.fetch(pauses.pauses(), {}))
 
     # -- Transactional --
 

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from taskq.backends.changes import Changes
 from taskq.backends.sql.bounding import Room
-from taskq.backends.sql.postgres.submission import Rows
 from taskq.backends.sql.postgres.submission import submit as steps_of
+from taskq.backends.sql.postgres.submission import taken
 from taskq.model import Activity, Receipt
 
 
@@ -19,21 +19,7 @@ def submit(
 ) -> tuple[list[Receipt], Changes]:
     """See ``Backend.submit``, where some calls need room."""
     room = Room(connection, now, activities)
-    receipts = _stored(connection, activities)
+    receipts = taken(steps_of(activities, ()), connection.execute)
     room.keep(receipts)
     room.changes.ready = True
     return receipts, room.changes
-
-
-def _stored(connection: Connection, activities: Sequence[Activity[object]]) -> list[Receipt]:
-    """Take the steps here; what comes of them."""
-    steps = steps_of(activities, ())
-    answer: Rows | None = None
-    while True:
-        try:
-            statement, values = next(steps) if answer is None else steps.send(answer)
-        except StopIteration as end:
-            receipts: list[Receipt] = end.value
-            return receipts
-        found = connection.execute(statement, values)
-        answer = found.all() if found.returns_rows else ()

@@ -9,8 +9,8 @@ from sqlalchemy import Executable
 
 from taskq.aging import place
 from taskq.backends import ClaimRequest
-from taskq.backends.sql import aging, children, rows
-from taskq.backends.sql.postgres import driver, statements
+from taskq.backends.sql import children, rows
+from taskq.backends.sql.postgres import aging, driver, statements
 from taskq.backends.sql.postgres.connections import Connections
 from taskq.backends.sql.postgres.failures import BROKEN_RULE, sqlstate
 from taskq.backends.sql.statements import (
@@ -24,6 +24,8 @@ from taskq.model import Attempt
 
 FEW = 16
 """So many places are looked at without asking first in which of them anything waits."""
+SPARE = 16
+"""So many rows more than it takes are seen by a claim in which waiting counts."""
 WIDER = 4
 """How often a claim looks, each time further, where others have taken what it saw."""
 
@@ -77,11 +79,12 @@ async def _claim_risen(
         return []
     values = {
         **_claimer(request),
-        **place_values(places),
-        "window": 2 * request.limit,
+        "queues": [each.queue for each in places],
+        "types": [each.type for each in places],
+        "window": request.limit + SPARE,
         "aging": seconds,
     }
-    return await _attempts(connections, aging.on_postgres(claim_shape(places)), values)
+    return await _attempts(connections, aging.claim(typed=types is not None), values)
 
 
 async def _waiting_places(

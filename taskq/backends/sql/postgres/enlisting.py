@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from sqlalchemy import Connection, Executable, TwoPhaseTransaction, text
+from sqlalchemy import Connection, CursorResult, Executable, TwoPhaseTransaction, text
 from sqlalchemy.exc import DataError, DBAPIError
 
 from taskq.backends import Topic
@@ -30,7 +30,7 @@ from taskq.backends.sql.postgres.failures import (
 )
 from taskq.backends.sql.postgres.schema import quoted
 from taskq.backends.sql.postgres.storing import take_keys
-from taskq.backends.sql.postgres.submission import Rows, submit, told
+from taskq.backends.sql.postgres.submission import submit, taken, told
 from taskq.backends.sql.tables import activities as table
 from taskq.errors import (
     BackendUnavailable,
@@ -115,21 +115,16 @@ class Enlister:
         hints: Sequence[Message],
     ) -> list[Receipt]:
         """Take the steps here; what comes of them."""
-        steps = submit(activities, hints)
-        answer: Rows | None = None
-        while True:
+
+        def execute(statement: Executable, values: Mapping[str, object]) -> CursorResult[Any]:
             try:
-                statement, values = next(steps) if answer is None else steps.send(answer)
-            except StopIteration as end:
-                receipts: list[Receipt] = end.value
-                return receipts
-            try:
-                found = connection.execute(statement, values, execution_options=self._options)
+                return connection.execute(statement, values, execution_options=self._options)
             except DBAPIError as error:
                 if not _is_hidden_key(statement, error):
                     raise
                 raise _hidden(activities) from error
-            answer = found.all() if found.returns_rows else ()
+
+        return taken(submit(activities, hints), execute)
 
     @contextmanager
     def _mapped(self) -> Generator[None]:

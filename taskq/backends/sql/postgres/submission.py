@@ -6,11 +6,11 @@ Who takes the steps decides where they run: ``writer`` on the store's own connec
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Executable
+from sqlalchemy import CursorResult, Executable
 
 from taskq.backends.instants import FIRST
 from taskq.backends.sql import linking, rows
@@ -37,6 +37,21 @@ TRIES = 3
 
 _LONGEST = 3e11
 """Seconds; what is delayed longer is stored as the last instant there is."""
+
+
+def taken(
+    steps: Steps[T], execute: Callable[[Executable, Mapping[str, object]], CursorResult[Any]]
+) -> T:
+    """Take the steps one after the other; what comes of them."""
+    answer: Rows | None = None
+    while True:
+        try:
+            statement, values = next(steps) if answer is None else steps.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        found = execute(statement, values)
+        answer = found.all() if found.returns_rows else ()
 
 
 def submit(
