@@ -15,6 +15,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from taskq.errors import ConfigurationError
 from taskq.model import DEFAULT_POLICY, Activity, Policy, Priority
 from taskq.occurrences import Timing
 
@@ -86,7 +87,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     ) -> Activity[object]:
         fields = {name: getattr(self.template, name) for name in Template.__struct_fields__}
         given = fields.pop("metadata")
-        kept = msgspec.json.decode(given, type=dict[str, object]) if given else {}
+        kept = _object(self.name, given) if given else {}
         return Activity[object](
             id=id,
             root_id=id,
@@ -105,7 +106,8 @@ class ScheduleInfo(Struct, frozen=True, kw_only=True):
     code that was put here last; None: it was made at run time. ``next_at`` is the next occurrence
     that has not been dealt with, None where there is none; ``last_at`` the last one that was fired,
     ``last_id`` its activity. ``fired`` counts them; ``skipped`` those left out by ``catch_up`` or
-    ``overlap``, of many at once only the first ``BATCH``.
+    ``overlap``, of many at once only the first ``BATCH``. ``broken`` says why the call's options in
+    the row cannot be read: then ``schedule`` has none of them, and nothing is made of it.
     """
 
     schedule: Schedule
@@ -119,6 +121,7 @@ class ScheduleInfo(Struct, frozen=True, kw_only=True):
     fired: int = 0
     skipped: int = 0
     paused_at: datetime | None = None
+    broken: str | None = None
 
     @property
     def name(self) -> str:
@@ -195,6 +198,15 @@ def occurrence_id(name: str, at: datetime) -> UUID:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _object(name: str, text: str) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ConfigurationError(
+            f"schedule {name!r}: its metadata is no JSON object that can be read: {error}"
+        ) from error
 
 
 def _late(schedule: Schedule, at: datetime, now: datetime, free_since: datetime | None) -> bool:

@@ -160,7 +160,7 @@ class Schedules:
         it at the same time.
         """
         before = self.get(name)
-        after = _changed(before.schedule, activity, options)
+        after = _changed(before, activity, options)
         command = _command(actor=actor, reason=reason, command_id=command_id)
         put = self._put(before.revision, command)
         return _edited(name, self._client.call_sync(put, after))
@@ -177,7 +177,7 @@ class Schedules:
     ) -> ScheduleInfo:
         """The same without blocking the event loop."""
         before = await self.aget(name)
-        after = _changed(before.schedule, activity, options)
+        after = _changed(before, activity, options)
         command = _command(actor=actor, reason=reason, command_id=command_id)
         put = self._put(before.revision, command)
         return _edited(name, await self._client.call(put, after))
@@ -262,10 +262,12 @@ def _new(name: str, activity: Activity[Any], options: ScheduleOptions) -> Schedu
 
 
 def _changed(
-    before: Schedule, activity: Activity[Any] | None, options: ScheduleOptions
+    info: ScheduleInfo, activity: Activity[Any] | None, options: ScheduleOptions
 ) -> Schedule:
-    where = f"schedule {before.name!r}"
+    before, where = info.schedule, f"schedule {info.name!r}"
     known(f"{where}: update()", options)
+    if info.broken is not None and activity is None:
+        raise InvalidState(f"{where} is broken: {info.broken}; give its activity again, or delete")
     return schedule(
         where,
         before.name,

@@ -22,6 +22,7 @@ from taskq.backends import (
     Fired,
     Heartbeat,
     Hint,
+    Place,
     ProgressReport,
     Promotion,
     Pruned,
@@ -236,8 +237,8 @@ class FaultyBackend:
         deed = partial(self.inner.delete_schedule, command=command)
         return await self._do("delete_schedule", deed, name)
 
-    async def due_schedules(self) -> Due:
-        return await self._do("due_schedules", self.inner.due_schedules)
+    async def due_schedules(self, after: Place | None = None) -> Due:
+        return await self._do("due_schedules", self.inner.due_schedules, after)
 
     async def fire_schedule(self, name: str) -> Fired | None:
         return await self._do("fire_schedule", self.inner.fire_schedule, name)

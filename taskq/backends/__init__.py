@@ -26,7 +26,7 @@ from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
 from taskq.backends.pruning import Deletion, Mark, Pruned, Pruner
 from taskq.backends.queueing import Queues
-from taskq.backends.scheduling import Due, Fired, ScheduleReader, Schedules
+from taskq.backends.scheduling import Due, Fired, Place, ScheduleReader, Schedules
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
 from taskq.errors import BackendError
@@ -50,6 +50,7 @@ __all__ = (
     "Inspector",
     "Mark",
     "Operator",
+    "Place",
     "ProgressReport",
     "Promotion",
     "Pruned",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import UUID
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
 from taskq.backends.scheduling import Fired
-from taskq.model import Status
+from taskq.errors import ConfigurationError
+from taskq.model import Activity, Status
 from taskq.schedule import Schedule, ScheduleInfo, moved, plan
 
 FIRST_REVISION = 1
@@ -35,6 +37,7 @@ def edited(info: ScheduleInfo, schedule: Schedule, now: datetime) -> ScheduleInf
         revision=info.revision + 1,
         updated_at=now,
         next_at=moved(info, schedule, now),
+        broken=None,
     )
 
 
@@ -43,9 +46,20 @@ def declared(info: ScheduleInfo | None, schedule: Schedule, now: datetime) -> Sc
     digest = schedule.digest
     if info is None:
         return replace(created(schedule, now), digest=digest)
-    if info.digest == digest:
+    if stands(info, digest):
         return None
     return replace(edited(info, schedule, now), digest=digest)
+
+
+def stands(info: ScheduleInfo, digest: str) -> bool:
+    """Whether a stored one is left as it is when code declares this. One that cannot be read is
+    replaced."""
+    return info.digest == digest and info.broken is None
+
+
+def triggered(info: ScheduleInfo, id: UUID) -> Activity[object]:
+    """An activity besides. Raises ConfigurationError for one that cannot be read."""
+    return _whole(info).triggered(id)
 
 
 def change(before: Schedule | None, after: Schedule) -> dict[str, object]:
@@ -80,12 +94,13 @@ def fired(
     last: tuple[Status, datetime | None] | None,
 ) -> tuple[ScheduleInfo, Fired]:
     """Fire one that is due. ``last`` is the state of the activity that it made last and when that
-    ended; None where there is none."""
+    ended; None where there is none. Raises ConfigurationError for one that cannot be read."""
     assert info.next_at is not None
+    schedule = _whole(info)
     status, ended = last or (None, None)
     busy = status is not None and not status.terminal
-    planned = plan(info.schedule, info.next_at, now, busy=busy, free_since=ended)
-    activities = tuple(info.schedule.occurrence(at, now) for at in planned.fire)
+    planned = plan(schedule, info.next_at, now, busy=busy, free_since=ended)
+    activities = tuple(schedule.occurrence(at, now) for at in planned.fire)
     after = replace(info, next_at=planned.next_at, skipped=info.skipped + planned.skipped)
     if activities:
         after = replace(
@@ -95,3 +110,9 @@ def fired(
             fired=info.fired + len(activities),
         )
     return after, Fired(activities=activities, skipped=planned.skipped, held=planned.held)
+
+
+def _whole(info: ScheduleInfo) -> Schedule:
+    if info.broken is not None:
+        raise ConfigurationError(f"schedule {info.name!r} cannot be read: {info.broken}")
+    return info.schedule

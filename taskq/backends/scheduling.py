@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from datetime import datetime
+from typing import Protocol, TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
@@ -12,13 +13,19 @@ from taskq.audit import Command
 from taskq.model import Activity
 from taskq.schedule import Schedule, ScheduleInfo
 
+Place: TypeAlias = tuple[datetime, str]
+"""The next time and the name of a schedule: where a look at what is due has come to."""
+
 
 class Due(Struct, frozen=True, kw_only=True):
-    """The names of the schedules that are due, the longest first, and in how many seconds the next
-    one of the others is (None: none)."""
+    """The names of the schedules that are due and can be fired, the longest first, and in how many
+    seconds the next one of the others is (None: none). ``held``: there are some besides that wait
+    for the activity that they made last. ``more``: after which place there may be others."""
 
     names: tuple[str, ...]
     next_due: float | None
+    held: bool = False
+    more: Place | None = None
 
 
 class Fired(Struct, frozen=True, kw_only=True):
@@ -67,7 +74,8 @@ class Schedules(ScheduleReader, Protocol):
 
     async def trigger_schedule(self, name: str, *, id: UUID, command: Command) -> bool:
         """Make an activity of a schedule now, with this id, besides its occurrences; False for an
-        unknown name. Recorded as ``schedule.trigger``, with the id."""
+        unknown name. Recorded as ``schedule.trigger``, with the id. Raises ConfigurationError for
+        one that is broken."""
         ...
 
     async def delete_schedule(self, name: str, *, command: Command) -> bool:
@@ -75,8 +83,9 @@ class Schedules(ScheduleReader, Protocol):
         ``schedule.delete``."""
         ...
 
-    async def due_schedules(self) -> Due:
-        """What is due now by the store's clock and not paused, up to 1000 names."""
+    async def due_schedules(self, after: Place | None = None) -> Due:
+        """What is due now by the store's clock and not paused, up to 1000 names, of all or of those
+        after this place."""
         ...
 
     async def fire_schedule(self, name: str) -> Fired | None:
@@ -84,5 +93,6 @@ class Schedules(ScheduleReader, Protocol):
         activities and move ``next_at``. None where it is not due any more, or paused, gone, or
         being fired by another. Of any number that fire at the same time one does it. An occurrence
         whose activity is stored already is left as it is. Raises ConfigurationError where its cron
-        text or zone cannot be read here, Unstorable where its activity cannot be stored."""
+        text, zone or options cannot be read here, Unstorable where its activity cannot be stored.
+        """
         ...

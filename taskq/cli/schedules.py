@@ -237,6 +237,7 @@ def fields(info: ScheduleInfo) -> dict[str, object]:
         "overlap": schedule.overlap,
         "jitter": schedule.jitter / 1000,
         "state": _state(info),
+        "broken": info.broken,
         "declared": info.declared,
         "next_at": info.next_at,
         "last_at": info.last_at,
@@ -266,6 +267,8 @@ def _rows(items: Sequence[ScheduleInfo]) -> list[tuple[str, ...]]:
 
 
 def _state(info: ScheduleInfo) -> str:
+    if info.broken is not None:
+        return "broken"
     if info.paused_at is not None:
         return "paused"
     return "active" if info.next_at is not None else "over"

@@ -362,15 +362,23 @@ FROM taskq_schedules
 WHERE taskq_schedules.name = $1::VARCHAR FOR UPDATE SKIP LOCKED;
 
 -- waiting_schedules
-SELECT due.name, due.next_at
-FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
+SELECT anon_1.name, anon_1.next_at, anon_1.kind
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at, 'due' AS kind
 FROM taskq_schedules
-WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= $1::TIMESTAMP WITH TIME ZONE ORDER BY taskq_schedules.next_at, taskq_schedules.name
- LIMIT $2) AS due UNION ALL SELECT ahead.name, ahead.next_at
-FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= $1::TIMESTAMP WITH TIME ZONE AND (taskq_schedules.next_at, taskq_schedules.name) > ($2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR) AND (taskq_schedules.overlap != 'queue' OR (coalesce((SELECT taskq_activities.status
+FROM taskq_activities
+WHERE taskq_activities.id = taskq_schedules.last_activity_id), '') NOT IN ('pending', 'scheduled', 'processing', 'retrying'))) ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT $4) AS anon_1 UNION ALL SELECT anon_2.name, anon_2.next_at, anon_2.kind
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at, 'held' AS kind
+FROM taskq_schedules
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= $1::TIMESTAMP WITH TIME ZONE AND taskq_schedules.overlap = 'queue' AND coalesce((SELECT taskq_activities.status
+FROM taskq_activities
+WHERE taskq_activities.id = taskq_schedules.last_activity_id), '') IN ('pending', 'scheduled', 'processing', 'retrying') ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT $5::INTEGER) AS anon_2 UNION ALL SELECT anon_3.name, anon_3.next_at, anon_3.kind
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at, 'ahead' AS kind
 FROM taskq_schedules
 WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at > $1::TIMESTAMP WITH TIME ZONE ORDER BY taskq_schedules.next_at, taskq_schedules.name
- LIMIT $3::INTEGER) AS ahead;
+ LIMIT $6::INTEGER) AS anon_3 ORDER BY next_at, name;
 
 -- update_schedule
 UPDATE taskq_schedules SET name=$1::VARCHAR, cron=$2::VARCHAR, every_ms=$3::BIGINT, timezone=$4::VARCHAR, jitter_ms=$5::BIGINT, catch_up=$6::VARCHAR, overlap=$7::VARCHAR, queue=$8::VARCHAR, type=$9::VARCHAR, payload=$10::VARCHAR, options=$11::VARCHAR, digest=$12::VARCHAR, revision=$13::BIGINT, next_at=$14::TIMESTAMP WITH TIME ZONE, last_at=$15::TIMESTAMP WITH TIME ZONE, last_activity_id=$16::UUID, fired=$17::BIGINT, skipped=$18::BIGINT, paused_at=$19::TIMESTAMP WITH TIME ZONE, created_at=$20::TIMESTAMP WITH TIME ZONE, updated_at=$21::TIMESTAMP WITH TIME ZONE WHERE taskq_schedules.name = $22::VARCHAR;

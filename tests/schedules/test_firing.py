@@ -165,8 +165,26 @@ async def test_after_an_outage_it_goes_on(clock: ManualClock, method: str) -> No
     assert faulty.pending(method) == 0
 
 
-async def test_a_schedule_that_cannot_be_fired_hurts_no_other(clock: ManualClock) -> None:
-    """A zone that is unknown here: somebody has removed it from the machine."""
+DEEP = '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"timing": Timing(cron="* * * * *", timezone="Gone/Away")}, ConfigurationError),
+        ({"jitter": 1 << 62}, OverflowError),
+        ({"metadata": "[1]"}, ConfigurationError),
+        ({"metadata": "nonsense"}, ConfigurationError),
+        ({"metadata": "null"}, ConfigurationError),
+        ({"metadata": '{"a":1e999}'}, ConfigurationError),
+        ({"metadata": DEEP}, ConfigurationError),
+    ],
+    ids=["zone", "jitter", "list", "no JSON", "null", "infinite", "deep"],
+)
+async def test_a_schedule_that_cannot_be_fired_hurts_no_other(
+    clock: ManualClock, fields: dict[str, Any], error: type[Exception]
+) -> None:
+    """Its zone is unknown here, or another program has written its row. It is told once."""
     store = MemoryBackend(clock)
     seen: list[Event] = []
 
@@ -175,20 +193,41 @@ async def test_a_schedule_that_cannot_be_fired_hurts_no_other(clock: ManualClock
             seen.append(event)
 
     taskq = app(store, clock=clock, listeners=[Errors()])
-    bad = Schedule(
-        name="bad",
-        timing=Timing(cron="* * * * *", timezone="Gone/Away"),
-        template=Template(type="tick", queue="default", payload="{}"),
-    )
     async with fleet(taskq):
         await until(lambda: _declared(store))
         good = store._tables.schedules["tick"]
-        store._tables.schedules["bad"] = _with(good, bad, clock)
+        store._tables.schedules["bad"] = _with(good, _bad(**fields), clock)
         clock.advance(2)
         await until(lambda: _count(store, 2))
 
     told = [event.error for event in seen if isinstance(event, BackgroundError)]
-    assert len(told) == 1 and isinstance(told[0], ConfigurationError)
+    assert len(told) == 1 and isinstance(told[0], error)
+    assert "'bad'" in told[0].__notes__[0]
+
+
+def _bad(metadata: str | None = None, name: str = "bad", **fields: Any) -> Schedule:
+    template = Template(type="tick", queue="default", payload="{}", metadata=metadata)
+    return Schedule(name=name, template=template, **{"timing": Timing(every=1000)} | fields)
+
+
+async def test_however_many_cannot_be_fired_those_behind_them_are(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taskq.backends.scheduled.DUE_AT_ONCE", 2)
+    store = FaultyBackend(MemoryBackend(clock))
+    tables = store.inner._tables
+    taskq = app(store, clock=clock)
+    async with fleet(taskq):
+        await until(lambda: bool(tables.schedules))
+        good = tables.schedules["tick"]
+        for number in range(6):
+            bad = _bad(metadata="[1]", name=f"bad {number}")
+            tables.schedules[bad.name] = _with(good, bad, clock)
+        for number in range(1, 4):
+            clock.advance(1)
+            await until(lambda number=number: len(tables.rows) == number)
+
+    assert store.calls["fire_schedule"] == 6 + 3
 
 
 def _with(good: Any, bad: Schedule, clock: ManualClock) -> Any:

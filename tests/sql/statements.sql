@@ -617,15 +617,23 @@ FROM taskq_schedules
 WHERE taskq_schedules.name = :of_name;
 
 -- waiting_schedules
-SELECT due.name, due.next_at
-FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
+SELECT anon_1.name, anon_1.next_at, anon_1.kind
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at, 'due' AS kind
 FROM taskq_schedules
-WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= :now ORDER BY taskq_schedules.next_at, taskq_schedules.name
- LIMIT :limit OFFSET :param_1) AS due UNION ALL SELECT ahead.name, ahead.next_at
-FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= :now AND (taskq_schedules.next_at, taskq_schedules.name) > (:after_at, :after_name) AND (taskq_schedules.overlap != 'queue' OR (coalesce((SELECT taskq_activities.status
+FROM taskq_activities
+WHERE taskq_activities.id = taskq_schedules.last_activity_id), '') NOT IN ('pending', 'scheduled', 'processing', 'retrying'))) ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT :limit OFFSET :param_1) AS anon_1 UNION ALL SELECT anon_2.name, anon_2.next_at, anon_2.kind
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at, 'held' AS kind
+FROM taskq_schedules
+WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at <= :now AND taskq_schedules.overlap = 'queue' AND coalesce((SELECT taskq_activities.status
+FROM taskq_activities
+WHERE taskq_activities.id = taskq_schedules.last_activity_id), '') IN ('pending', 'scheduled', 'processing', 'retrying') ORDER BY taskq_schedules.next_at, taskq_schedules.name
+ LIMIT :param_2 OFFSET :param_3) AS anon_2 UNION ALL SELECT anon_3.name, anon_3.next_at, anon_3.kind
+FROM (SELECT taskq_schedules.name AS name, taskq_schedules.next_at AS next_at, 'ahead' AS kind
 FROM taskq_schedules
 WHERE taskq_schedules.paused_at IS NULL AND taskq_schedules.next_at IS NOT NULL AND taskq_schedules.next_at > :now ORDER BY taskq_schedules.next_at, taskq_schedules.name
- LIMIT :param_2 OFFSET :param_3) AS ahead;
+ LIMIT :param_4 OFFSET :param_5) AS anon_3 ORDER BY next_at, name;
 
 -- update_schedule
 UPDATE taskq_schedules SET name=:name, cron=:cron, every_ms=:every_ms, timezone=:timezone, jitter_ms=:jitter_ms, catch_up=:catch_up, overlap=:overlap, queue=:queue, type=:type, payload=:payload, options=:options, digest=:digest, revision=:revision, next_at=:next_at, last_at=:last_at, last_activity_id=:last_activity_id, fired=:fired, skipped=:skipped, paused_at=:paused_at, created_at=:created_at, updated_at=:updated_at WHERE taskq_schedules.name = :of_name;

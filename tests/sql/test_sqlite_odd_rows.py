@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
+from taskq.audit import Command
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import SQLiteBackend
 from taskq.backends.sql.tables import BIG_INTEGER
 from taskq.bridge import ResidentBridge
-from taskq.errors import BackendUnavailable
+from taskq.errors import BackendUnavailable, ConfigurationError
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Crashed, Failed, Verdict, decide
 from taskq.model import COUNTED_TO, Attempt, Lease, Status
+from taskq.occurrences import Timing
+from taskq.schedule import Schedule, Template
 from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.samples import MINUTE, beat, bucket, call, error, worker
 
@@ -213,3 +217,63 @@ def test_an_id_that_is_none_hides_nobody_from_a_list(
 
     assert [item.id for item in page.items] == [calls[1].id]
     assert page.next is None
+
+
+DEEP = '{"metadata":' + "[" * 100_000 + "]" * 100_000 + "}"
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["nonsense", "[1]", '{"policy":{"retry":{"initial_delay":-5}}}', '{"priority":77}', DEEP],
+    ids=["no JSON", "list", "policy", "priority", "deep"],
+)
+def test_a_schedule_that_cannot_be_read_is_shown_as_broken_and_hurts_no_other(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, options: str
+) -> None:
+    """It is kept as it is, also when it is paused, until it is declared anew or deleted."""
+    bad, good = hourly("bad"), hourly("good")
+    bridge.call_sync(backend.declare_schedules, [bad, good])
+    foreign.execute("UPDATE taskq_schedules SET next_at = next_at - 7200000000")
+    foreign.execute("UPDATE taskq_schedules SET options = ? WHERE name = 'bad'", (options,))
+
+    found = {each.name: each.broken for each in bridge.call_sync(backend.schedules)}
+    fired = bridge.call_sync(backend.fire_schedule, "good")
+
+    assert found["bad"] is not None and found["good"] is None
+    assert fired is not None and fired.activities
+    who = Command(actor="ada")
+    with pytest.raises(ConfigurationError, match="'bad'"):
+        bridge.call_sync(backend.fire_schedule, "bad")
+    with pytest.raises(ConfigurationError, match="'bad'"):
+        bridge.call_sync(partial(backend.trigger_schedule, id=new_id(), command=who), "bad")
+    bridge.call_sync(partial(backend.pause_schedule, paused=True, command=who), "bad")
+    kept = foreign.execute("SELECT options FROM taskq_schedules WHERE name = 'bad'").fetchone()
+    assert kept == (options,)
+    bridge.call_sync(backend.declare_schedules, [bad, good])
+    [whole] = bridge.call_sync(backend.schedules, ["bad"])
+    assert (whole.broken, whole.schedule) == (None, bad) and whole.paused_at is not None
+    assert bridge.call_sync(partial(backend.delete_schedule, command=who), "bad")
+
+
+def hourly(name: str) -> Schedule:
+    """A schedule with an option."""
+    template = Template(type="sum", queue="default", payload="{}", user_id="u")
+    return Schedule(name=name, timing=Timing(every=3_600_000), template=template)
+
+
+@pytest.mark.parametrize(
+    "detail", ["nonsense", "[1]", "null", '{"a":1e999}', DEEP], ids=lambda text: text[:12]
+)
+def test_a_record_whose_detail_cannot_be_read_hides_no_other(
+    backend: SQLiteBackend, bridge: ResidentBridge, foreign: sqlite3.Connection, detail: str
+) -> None:
+    who = Command(actor="ada")
+    for name in ("first", "second"):
+        put = partial(backend.put_schedule, revision=None, command=who)
+        bridge.call_sync(put, hourly(name))
+    foreign.execute("UPDATE taskq_audit SET detail = ? WHERE target = 'first'", (detail,))
+
+    second, first = bridge.call_sync(backend.audit)
+
+    assert first.detail == {"unreadable": detail}
+    assert second.detail["jitter"] == 0

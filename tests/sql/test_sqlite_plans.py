@@ -356,8 +356,10 @@ def test_looking_for_schedules_reads_what_is_due_and_the_next(connection: Connec
 
     index = "SEARCH taskq_schedules USING INDEX taskq_schedules_waiting"
     assert {line for line in searches(due) if "taskq_" in line} == {
+        f"{index} ((next_at,name)>(?,?) AND next_at<?)",
         f"{index} (next_at>? AND next_at<?)",
         f"{index} (next_at>?)",
+        BY_ID,
     }
     assert searches(one) == {
         "SEARCH taskq_schedules USING INDEX sqlite_autoindex_taskq_schedules_1 (name=?)"

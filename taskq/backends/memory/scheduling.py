@@ -11,7 +11,7 @@ from taskq.backends import scheduled
 from taskq.backends.changes import Changes
 from taskq.backends.memory.recording import MemoryRecorder
 from taskq.backends.memory.submission import Submission
-from taskq.backends.scheduling import Due, Fired
+from taskq.backends.scheduling import Due, Fired, Place
 from taskq.model import Activity, Status
 from taskq.schedule import Schedule, ScheduleInfo
 
@@ -82,7 +82,7 @@ class MemorySchedules(MemoryRecorder):
             about = {"ids": [str(id)]}
             if not self._recorded(now, command, "schedule.trigger", target=name, detail=about):
                 return True
-            stored = self._store([info.schedule.triggered(id)], now)
+            stored = self._store([scheduled.triggered(info, id)], now)
         self._tell(Changes(ready=stored))
         return True
 
@@ -95,18 +95,27 @@ class MemorySchedules(MemoryRecorder):
                 del self._tables.schedules[name]
         return True
 
-    async def due_schedules(self) -> Due:
+    async def due_schedules(self, after: Place | None = None) -> Due:
         """See ``Schedules.due_schedules``."""
         with self._lock:
             now = self._clock.now()
-            waiting = sorted(
-                (info.next_at, info.name)
+            waiting = {
+                (info.next_at, info.name): self._holds(info)
                 for info in self._tables.schedules.values()
                 if info.next_at is not None and info.paused_at is None
-            )
-        due = tuple(name for at, name in waiting if at <= now)[: scheduled.DUE_AT_ONCE]
+            }
+        due = sorted(
+            place
+            for place, holds in waiting.items()
+            if place[0] <= now and not holds and (after is None or place > after)
+        )[: scheduled.DUE_AT_ONCE]
         ahead = [(at - now).total_seconds() for at, _ in waiting if at > now]
-        return Due(names=due, next_due=min(ahead, default=None))
+        return Due(
+            names=tuple(name for _, name in due),
+            next_due=min(ahead, default=None),
+            held=any(holds and at <= now for (at, _), holds in waiting.items()),
+            more=due[-1] if len(due) == scheduled.DUE_AT_ONCE else None,
+        )
 
     async def fire_schedule(self, name: str) -> Fired | None:
         """See ``Schedules.fire_schedule``."""
@@ -120,6 +129,10 @@ class MemorySchedules(MemoryRecorder):
             self._tables.schedules[name] = after
         self._tell(Changes(ready=stored))
         return fired
+
+    def _holds(self, info: ScheduleInfo) -> bool:
+        last = self._last(info)
+        return info.schedule.overlap == "queue" and last is not None and not last[0].terminal
 
     def _last(self, info: ScheduleInfo) -> tuple[Status, datetime | None] | None:
         row = None if info.last_id is None else self._tables.rows.get(info.last_id)

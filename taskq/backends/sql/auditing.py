@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Executable, bindparam, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from taskq.audit import AuditEntry, Command
+from taskq.backends.instants import FIRST
 from taskq.backends.sql.rows import Record, detail_text
 from taskq.backends.sql.tables import audit
 
@@ -48,14 +49,24 @@ def entries(connection: Connection, limit: int, before: int | None) -> list[Audi
 def _entry(row: Record) -> AuditEntry:
     return AuditEntry(
         number=row.id,
-        at=row.at,
+        at=row.at or FIRST,
         actor=row.actor,
         action=row.action,
         reason=row.reason or "",
         target=row.target or "",
-        detail=msgspec.json.decode(row.detail, type=dict[str, object]) if row.detail else {},
+        detail=_detail(row.detail),
         command_id=row.command_id,
     )
+
+
+def _detail(text: str | None) -> Mapping[str, object]:
+    """What another program wrote that is no JSON object is shown as it is."""
+    if not text:
+        return {}
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except (msgspec.MsgspecError, RecursionError):
+        return {"unreadable": text}
 
 
 @cache

@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Connection, Executable, bindparam, select, union_all, update
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Executable,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+    union_all,
+    update,
+)
 from sqlalchemy import delete as delete_from
 from sqlalchemy.dialects import postgresql, sqlite
 
 from taskq.backends.instants import FIRST
+from taskq.backends.scheduling import Place
 from taskq.backends.sql.rows import Record
-from taskq.backends.sql.tables import activities, schedules
+from taskq.backends.sql.tables import activities, schedules, spelled
+from taskq.backends.sql.types import Instant
+from taskq.errors import ConfigurationError
+from taskq.model import Status
 from taskq.occurrences import Timing
 from taskq.schedule import CATCH_UP, OVERLAP, Schedule, ScheduleInfo, Template
 
 _schedule = schedules.c
 _IN_COLUMNS = ("type", "queue", "payload")
+_LIVE = [spelled(status) for status in Status if not status.terminal]
+
+DUE: Final = "due"
+HELD: Final = "held"
+AHEAD: Final = "ahead"
+BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), "")
+"""The place before every one whose next time can be read."""
 
 
 class Refused(Exception):
@@ -49,6 +75,8 @@ def locked(connection: Connection, name: str, *, wait: bool = True) -> ScheduleI
 def write(connection: Connection, info: ScheduleInfo, *, new: bool) -> bool:
     """Insert one, or update it; False where it should be new and is there."""
     values = _values(info)
+    if info.broken is not None:
+        del values["options"]
     if not new:
         connection.execute(update_schedule(), {**values, "of_name": info.name})
         return True
@@ -62,12 +90,18 @@ def delete(connection: Connection, name: str) -> bool:
     return connection.execute(delete_schedule(), {"of_name": name}).rowcount > 0
 
 
-def waiting(connection: Connection, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
-    """The names and next times of what is due, up to ``limit``, the longest first, and of the first
-    one after ``now``."""
-    found = connection.execute(waiting_schedules(), {"now": now, "limit": limit})
-    rows = [(row.next_at, row.name) for row in found if row.next_at is not None]
-    return [(name, at) for at, name in sorted(rows)]
+def waiting(
+    connection: Connection, now: datetime, *, limit: int, after: Place | None = None
+) -> dict[str, list[Place]]:
+    """The places of what is DUE and can be fired, after this place, up to ``limit``, the longest
+    first; of one that is HELD; of the first one that is AHEAD."""
+    at, name = after or BEFORE_ALL
+    values = {"now": now, "limit": limit, "after_at": at, "after_name": name}
+    found: dict[str, list[Place]] = {DUE: [], HELD: [], AHEAD: []}
+    for row in connection.execute(waiting_schedules(), values):
+        if row.next_at is not None:
+            found[row.kind].append((row.next_at, row.name))
+    return found
 
 
 def state(connection: Connection, id: UUID) -> Record | None:
@@ -109,15 +143,28 @@ def lock_free_schedule() -> Executable:
 
 @cache
 def waiting_schedules() -> Executable:
-    """Those that are due, and the first of the others."""
-    waiting = (
-        select(_schedule.name, _schedule.next_at)
+    """Those that are due after a place, one that is held, and the first of the others."""
+    now: BindParameter[datetime] = bindparam("now", type_=Instant())
+    queues = _schedule.overlap == literal_column("'queue'", Text())
+    status = select(activities.c.status).where(activities.c.id == _schedule.last_activity_id)
+    last = func.coalesce(status.scalar_subquery(), literal_column("''", Text()))
+    place = tuple_(_schedule.next_at, _schedule.name)
+    after = tuple_(bindparam("after_at", type_=Instant()), bindparam("after_name", type_=Text()))
+    free = or_(~queues, last.not_in(_LIVE))
+    due = _waiting(DUE).where(_schedule.next_at <= now, place > after, free)
+    held = _waiting(HELD).where(_schedule.next_at <= now, and_(queues, last.in_(_LIVE)))
+    ahead = _waiting(AHEAD).where(_schedule.next_at > now)
+    parts = (due.limit(bindparam("limit")), held.limit(1), ahead.limit(1))
+    return union_all(*(select(part.subquery()) for part in parts)).order_by("next_at", "name")
+
+
+def _waiting(kind: str) -> Select[tuple[str, datetime | None, str]]:
+    named = literal_column(f"'{kind}'", Text()).label("kind")
+    return (
+        select(_schedule.name, _schedule.next_at, named)
         .where(_schedule.paused_at.is_(None), _schedule.next_at.is_not(None))
         .order_by(_schedule.next_at, _schedule.name)
     )
-    due = waiting.where(_schedule.next_at <= bindparam("now")).limit(bindparam("limit"))
-    ahead = waiting.where(_schedule.next_at > bindparam("now")).limit(1)
-    return union_all(select(due.subquery("due")), select(ahead.subquery("ahead")))
 
 
 @cache
@@ -194,10 +241,11 @@ def _values(info: ScheduleInfo) -> dict[str, object]:
 
 
 def _info(row: Record) -> ScheduleInfo:
+    template, broken = _template(row)
     schedule = Schedule(
         name=row.name,
         timing=Timing(cron=row.cron, every=row.every_ms, timezone=row.timezone),
-        template=_template(row),
+        template=template,
         jitter=row.jitter_ms,
         catch_up=row.catch_up if row.catch_up in CATCH_UP else CATCH_UP[0],
         overlap=row.overlap if row.overlap in OVERLAP else OVERLAP[0],
@@ -214,14 +262,16 @@ def _info(row: Record) -> ScheduleInfo:
         paused_at=row.paused_at,
         created_at=row.created_at or FIRST,
         updated_at=row.updated_at or FIRST,
+        broken=broken,
     )
 
 
-def _template(row: Record) -> Template:
-    """What another program wrote among the options that is none is left out."""
+def _template(row: Record) -> tuple[Template, str | None]:
+    """The call, and why what another program wrote as its options is none: then it has none."""
     plain: dict[str, Any] = {name: getattr(row, name) for name in _IN_COLUMNS}
     try:
         options = msgspec.json.decode(row.options or "{}", type=dict[str, object])
-        return msgspec.json.decode(msgspec.json.encode({**options, **plain}), type=Template)
-    except msgspec.MsgspecError:
-        return Template(**plain)
+        whole = msgspec.json.encode({**options, **plain})
+        return msgspec.json.decode(whole, type=Template), None
+    except (msgspec.MsgspecError, ConfigurationError, RecursionError, ValueError) as error:
+        return Template(**plain), f"its options are not what they should be: {error}"

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from taskq.audit import Command
 from taskq.backends import scheduled
 from taskq.backends.changes import Changes
-from taskq.backends.scheduling import Due, Fired
+from taskq.backends.scheduling import Due, Fired, Place
 from taskq.backends.sql import auditing, rows
 from taskq.backends.sql import schedule_rows as stored
 from taskq.backends.sql.doors import Doors
@@ -35,8 +35,12 @@ class SqlSchedules(Doors):
     async def declare_schedules(self, schedules: Sequence[Schedule]) -> None:
         """See ``Schedules.declare_schedules``. What is there as it should be takes no lock."""
         names = [each.name for each in schedules]
-        known = {info.name: info.digest for info in await self.schedules(names)}
-        changed = [each for each in schedules if known.get(each.name) != each.digest]
+        known = {info.name: info for info in await self.schedules(names)}
+        changed = [
+            each
+            for each in schedules
+            if each.name not in known or not scheduled.stands(known[each.name], each.digest)
+        ]
         if changed:
             await self._write(lambda connection, now: declare(connection, now, changed))
 
@@ -70,9 +74,9 @@ class SqlSchedules(Doors):
         )
         return found is not None
 
-    async def due_schedules(self) -> Due:
+    async def due_schedules(self, after: Place | None = None) -> Due:
         """See ``Schedules.due_schedules``."""
-        return await self._ask(due)
+        return await self._ask(lambda connection, now: due(connection, now, after))
 
     async def fire_schedule(self, name: str) -> Fired | None:
         """See ``Schedules.fire_schedule``."""
@@ -149,7 +153,7 @@ def trigger(
     about = {"ids": [str(id)]}
     info, recorded = _commanded(connection, now, name, command, "schedule.trigger", about)
     if recorded:
-        _store(connection, now, [info.schedule.triggered(id)])
+        _store(connection, now, [scheduled.triggered(info, id)])
     return True, Changes(ready=recorded)
 
 
@@ -163,12 +167,18 @@ def delete(
     return True, Changes()
 
 
-def due(connection: Connection, now: datetime) -> Due:
+def due(connection: Connection, now: datetime, after: Place | None = None) -> Due:
     """See ``Schedules.due_schedules``."""
-    waiting = stored.waiting(connection, now, limit=scheduled.DUE_AT_ONCE)
-    ahead = [(at - now).total_seconds() for _, at in waiting if at > now]
-    names = tuple(name for name, at in waiting if at <= now)
-    return Due(names=names, next_due=min(ahead, default=None))
+    limit = scheduled.DUE_AT_ONCE
+    waiting = stored.waiting(connection, now, limit=limit, after=after)
+    ahead = [(at - now).total_seconds() for at, _ in waiting[stored.AHEAD]]
+    found = waiting[stored.DUE]
+    return Due(
+        names=tuple(name for _, name in found),
+        next_due=min(ahead, default=None),
+        held=bool(waiting[stored.HELD]),
+        more=found[-1] if len(found) == limit else None,
+    )
 
 
 def fire(connection: Connection, now: datetime, name: str) -> tuple[Fired | None, Changes]:

@@ -11,10 +11,10 @@ from functools import partial
 
 import anyio
 
-from taskq.backends import Fired
+from taskq.backends import Fired, Place
 from taskq.bridge import Doorbell
 from taskq.engine.ground import Ground
-from taskq.errors import ConfigurationError, Unstorable
+from taskq.errors import BackendUnavailable, SchemaError
 from taskq.events import Enqueued
 from taskq.schedule import Schedule
 
@@ -32,7 +32,7 @@ class Scheduler:
     A ring means that a schedule may have changed. Without one it looks at least every ``poll_max``
     seconds. ``on_fired`` is called after activities were stored. It fires schedules of any type,
     also of those that nobody here runs: workers differ. One that cannot be fired (its zone is
-    unknown here) is reported and left alone for a while, and hurts no other.
+    unknown here, its row is nonsense) is reported and left alone for a while, and hurts no other.
     """
 
     def __init__(
@@ -61,16 +61,34 @@ class Scheduler:
             self._declared = ()
         while True:
             self._bell.clear()
-            due = await self._access.call(self._backend.due_schedules)
-            answers = [await self._fire(name) for name in due.names]
+            seconds = await self._round()
+            if seconds is not None:
+                await self._sleep(seconds)
+
+    async def _round(self) -> float | None:
+        """Give each that is due its turn; in how many seconds to look again, None: at once.
+
+        However many cannot be fired, it comes to those behind them.
+        """
+        seen: set[str] = set()
+        moved = waits = False
+        place: Place | None = None
+        while True:
+            due = await self._access.call(self._backend.due_schedules, place)
+            answers = [await self._fire(name) for name in due.names if name not in seen]
             self._progress()
             if any(answer.activities for answer in answers if answer):
                 self._on_fired()
-            if any(not answer.held for answer in answers if answer):
-                continue
-            waiting = [BREATH] if due.names else []
-            ahead = [] if due.next_due is None else [due.next_due]
-            await self._sleep(min([self._longest, *waiting, *ahead]))
+            moved |= any(not answer.held for answer in answers if answer)
+            waits |= due.held or bool(due.names)
+            place = due.more
+            if place is None or not seen.isdisjoint(due.names):
+                break
+            seen.update(due.names)
+        if moved:
+            return None
+        ahead = [] if due.next_due is None else [due.next_due]
+        return min([self._longest, *ahead, *([BREATH] if waits else [])])
 
     async def _fire(self, name: str) -> Fired | None:
         """What was made of it; None where it is left to others, or to a later look."""
@@ -79,7 +97,10 @@ class Scheduler:
             return None
         try:
             fired = await self._access.call(self._backend.fire_schedule, name)
-        except (ConfigurationError, Unstorable) as error:
+        except (BackendUnavailable, SchemaError):
+            raise
+        except Exception as error:
+            error.add_note(f"the schedule {name!r} is left alone for {ASIDE:g} s")
             self._aside[name] = now + ASIDE
             self._report(error)
             return None

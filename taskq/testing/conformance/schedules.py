@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from taskq.audit import AuditEntry, Command
-from taskq.backends import Fired
+from taskq.backends import Fired, Place
 from taskq.errors import QueueFull
 from taskq.identifiers import new_id
 from taskq.lifecycle import Succeeded
@@ -276,6 +276,24 @@ class ScheduleTests:
         assert len(await harness.claim(new_id(), types=("sum",))) == 2
         await harness.submit(call(bound=two))
 
+    async def test_what_is_due_comes_in_parts(
+        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So that many that cannot be fired hide none of those behind them."""
+        monkeypatch.setattr("taskq.backends.scheduled.DUE_AT_ONCE", 2)
+        for name in ("c", "a", "e", "b", "d"):
+            await create(harness, name=name)
+        await harness.advance(HOUR)
+        parts: list[tuple[str, ...]] = []
+        place: Place | None = None
+
+        while not parts or place is not None:
+            found = await harness.call(harness.backend.due_schedules, place)
+            parts.append(found.names)
+            place = found.more
+
+        assert parts == [("a", "b"), ("c", "d"), ("e",)]
+
     async def test_an_occurrence_is_fired_once(self, harness: Harness) -> None:
         """promise:G12; seed:Q10; bug:B118: looking at it moves nothing"""
         made = await create(harness)
@@ -393,7 +411,8 @@ class ScheduleTests:
             "queue": (0, 0, True),
         }[overlap]
         assert (after.fired, after.skipped) == (1 + len(fired.activities), fired.skipped)
-        assert await due(harness) == (("report",) if fired.held else ())
+        assert await due(harness) == ()
+        assert (await harness.call(harness.backend.due_schedules)).held is fired.held
 
     async def test_what_waits_in_line_fires_when_the_last_one_has_ended(
         self, harness: Harness
