@@ -321,6 +321,17 @@ def member_not_started(number: int, error: OSError, pause: float) -> None:
     logger.error("worker %d could not be started: %s: again in %g s", number, error, pause)
 
 
+def member_silent(name: str, pid: int, seconds: float) -> None:
+    """Say that nothing is heard from a worker process, and what becomes of it."""
+    logger.error(
+        "%s, process %d, has said nothing for %g s, as when a handler in C holds the GIL:"
+        " it is killed and replaced",
+        name,
+        pid,
+        seconds,
+    )
+
+
 def member_misspoke(name: str, pid: int, error: Exception) -> None:
     """Say that what a worker process reports cannot be read, and what becomes of it."""
     logger.error(

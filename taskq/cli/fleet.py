@@ -7,6 +7,7 @@ groups of their own, so that Ctrl-C reaches them once, through the parent.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -37,6 +38,8 @@ PROVEN: Final = 10.0
 PATIENCE: Final = 5.0
 """Seconds of silence after which a member counts as unhealthy, and for which the other members wait
 for the first one to run."""
+SPARE: Final = 10.0
+"""Seconds beyond its own patience in which a member whose event loop is stuck must have ended."""
 GLANCE: Final = 0.2
 """Seconds between two looks whether a member is still there."""
 GRACE: Final = 30.0
@@ -65,6 +68,24 @@ class Member:
     def grace(self) -> float:
         """Seconds that its handlers have at a stop, as far as it is known."""
         return self.report.grace if self.report is not None else GRACE
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which it may say nothing. It ends by itself when its event loop is stuck,
+        unless a handler in C keeps the GIL: no thread of it runs then."""
+        if self.report is None or self.report.patience is None:
+            return math.inf
+        return self.report.patience + SPARE
+
+    @property
+    def left_by_itself(self) -> bool:
+        """Whether its worker came to an end, and not only the process."""
+        return self.report is None or self.report.last
+
+    @property
+    def drained(self) -> bool:
+        """Whether it found nothing left to do. A handler can end a process with any exit code."""
+        return self.report is not None and self.report.last and self.report.drained
 
     async def reports(self, clock: Clock) -> None:
         """Take in what it says until it says no more."""
@@ -100,6 +121,8 @@ class Member:
                 await self._silent.wait()
             if self._silent.is_set():
                 await anyio.sleep(GLANCE / 10)
+        with anyio.move_on_after(EVERY):  # its last words; others may hold its end of the pipe
+            await self._silent.wait()
         await self._stream.aclose()
         return self.process.returncode
 
@@ -212,17 +235,15 @@ class Fleet:
 
     def _over(self, member: Member, code: int) -> bool:
         """Whether the seat stays empty after this."""
-        if member.misspoke and not self._signals:
-            return False
-        first_ends = code > 0 or (self._burst and code == 0)
-        if not self._first_runs.is_set() and first_ends:
+        done = self._burst and member.drained
+        if not self._signals and not done:
+            failed = code > 0 and not self._first_runs.is_set() and member.left_by_itself
+            if member.misspoke or not failed:
+                return False
             self._code = code
-            self._first_runs.set()
-            return True
-        if self._signals or (self._burst and code in (0, 1)):
-            self._code = self._code or int(code != 0)
-            return True
-        return False
+        self._first_runs.set()
+        self._code = self._code or int(code != 0)
+        return True
 
     async def _started(self, seat: int) -> Member:
         process, end = self._spawn(seat)
@@ -240,6 +261,7 @@ class Fleet:
         async with anyio.create_task_group() as group:
             group.start_soon(member.reports, self._clock)
             group.start_soon(self._see_it_run, member)
+            group.start_soon(self._see_it_live, member)
             if self._signals:  # they came while it was being started
                 await member.say(NOW if len(self._signals) > 1 else GRACEFULLY)
             code = await member.ends()
@@ -254,6 +276,17 @@ class Fleet:
             report, age = member.report, self._clock.monotonic() - member.began_at
             if report is not None and (report.health.state == State.RUNNING or age > PATIENCE):
                 self._first_runs.set()
+
+    async def _see_it_live(self, member: Member) -> None:
+        """Kill it when it has been silent for too long. Only seconds in which this process was
+        awake count: after it was stopped, or the machine slept, there is much to be heard yet."""
+        heard_at, silent = member.heard_at, 0.0
+        while silent <= member.patience:
+            await anyio.sleep(EVERY)
+            silent = silent + EVERY if member.heard_at == heard_at else 0.0
+            heard_at = member.heard_at
+        logs.member_silent(member.name, member.process.pid, silent)
+        member.kill()
 
     async def _heed(self) -> None:
         """Pass every stop on, and see that it is obeyed."""

@@ -6,6 +6,7 @@ worker's.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from collections.abc import Callable
@@ -39,11 +40,18 @@ class Place(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What a member says each second."""
+    """What a member says each second, and once more when it ends by itself.
+
+    ``patience``: seconds for which its event loop may be silent; None is without limit. ``last``:
+    its worker has ended, in one way or another. ``drained``: as a burst does, nothing was left.
+    """
 
     name: str
     grace: float
     health: Health
+    patience: float | None
+    last: bool = False
+    drained: bool = False
 
 
 class Watched(Protocol):
@@ -52,6 +60,16 @@ class Watched(Protocol):
     @property
     def stuck(self) -> Stuck | None:
         """What it cannot get out of by itself."""
+        ...
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which its event loop may be silent."""
+        ...
+
+    @property
+    def drained(self) -> bool:
+        """Whether it was a burst that came to its end."""
         ...
 
     def health(self) -> Health:
@@ -87,11 +105,16 @@ class Membership:
         self._held_since: float | None = None
 
     async def serve(self) -> None:
-        """Until cancelled."""
+        """Until cancelled, as it is when the worker has ended: then it says so."""
         stream = await UNIXSocketStream.from_socket(self._place.pipe)
-        async with stream, anyio.create_task_group() as group:
-            group.start_soon(self._report, stream)
-            await self._hear(stream)
+        async with stream:
+            try:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._report, stream)
+                    await self._hear(stream)
+            finally:
+                with anyio.move_on_after(EVERY, shield=True):
+                    await self._say(stream, last=True)
 
     async def _hear(self, stream: UNIXSocketStream) -> None:
         while True:
@@ -105,12 +128,24 @@ class Membership:
     async def _report(self, stream: UNIXSocketStream) -> None:
         while True:
             self.consider()
-            report = Report(name=self._name, grace=self._grace, health=self._engine.health())
-            # Without a parent nobody hears it; whoever hears the parent learns of that.
-            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                await stream.send(encode(report) + b"\n")
-            new = report.health.state == State.NEW
-            await anyio.sleep(EVERY / 10 if new else EVERY)
+            state = await self._say(stream)
+            await anyio.sleep(EVERY / 10 if state == State.NEW else EVERY)
+
+    async def _say(self, stream: UNIXSocketStream, *, last: bool = False) -> str:
+        """Report; the state that was reported."""
+        patience = self._engine.patience
+        report = Report(
+            name=self._name,
+            grace=self._grace,
+            health=self._engine.health(),
+            patience=patience if patience < math.inf else None,
+            last=last,
+            drained=self._engine.drained,
+        )
+        # Without a parent nobody hears it; whoever hears the parent learns of that.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await stream.send(encode(report) + b"\n")
+        return report.health.state
 
     def consider(self) -> None:
         """Leave a worker that does nothing any more to its parent's care."""

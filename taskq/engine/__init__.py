@@ -26,6 +26,7 @@ from taskq.engine.access import Access
 from taskq.engine.claiming.holdings import Holdings
 from taskq.engine.ground import Ground
 from taskq.engine.health import Health, State, Stuck
+from taskq.engine.keeping.pulse import LEAST
 from taskq.engine.options import EngineOptions
 from taskq.engine.parts import Parts
 from taskq.engine.report import ErrorLog
@@ -106,6 +107,7 @@ class Engine:
         self._parts: Parts | None = None
         self._announced = False
         self._left = False
+        self._drained = False
         self._failure: BaseException | None = None
         self._obstacle: BaseException | None = None
 
@@ -160,6 +162,17 @@ class Engine:
         if parts.pulse.stuck:
             return Stuck.LOOP
         return Stuck.SLOTS if parts.slots.all_stuck else None
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which its event loop may be silent before it counts as stuck, from any
+        thread; infinite while something runs that has no timeout."""
+        return LEAST if self._parts is None else self._parts.pulse.patience
+
+    @property
+    def drained(self) -> bool:
+        """Whether a burst has come to its end: nothing was left to do. From any thread."""
+        return self._drained
 
     def health(self) -> Health:
         """How it fares, from any thread."""
@@ -300,6 +313,7 @@ class Engine:
                 )
             )
         await parts.dispatcher.run()
+        self._drained = True
         self.stop()
 
     async def _heed_stops(self, parts: Parts) -> None:

@@ -15,6 +15,7 @@ from anyio.abc import UNIXSocketStream
 from msgspec import Struct
 
 from taskq.bridge import run_in_thread
+from taskq.bridge.forks import make_private, no_fork, no_longer_private
 from taskq.processes import wire
 
 MOMENT: Final = 0.5
@@ -45,6 +46,7 @@ class Child:
     def __init__(self, started: Started, stream: UNIXSocketStream) -> None:
         self._process = started.process
         self._lifeline = started.lifeline
+        self._end = started.end.fileno()
         self._stream = stream
         self._buffer = bytearray()
         self._sending = anyio.Lock()
@@ -52,6 +54,8 @@ class Child:
         self.sound = True
         """False when something was half said to it, so that it cannot be used again."""
         self.attempts = 0
+        self.known: set[tuple[str, str]] = set()
+        """Module and name of each task that it has run."""
         self.idle_since = 0.0
 
     @property
@@ -113,6 +117,7 @@ class Child:
         self._kill_group()
         with anyio.move_on_after(LINGERING):
             await self._ends()
+        no_longer_private(self._end, self._lifeline)
         await self._stream.aclose()
         os.close(self._lifeline)
 
@@ -174,10 +179,18 @@ def _nothing() -> None:
 
 def _spawned() -> Started:
     """A fresh interpreter, never a fork: threads and locks of the worker are not its. It is in a
-    group of its own, so that signals for the worker's group (Ctrl-C) are not for it."""
-    here, there = socket.socketpair()
+    group of its own, so that signals for the worker's group (Ctrl-C) are not for it. What a handler
+    in a thread forks has no part in its pipes, else it would not learn of the worker's end."""
+    with no_fork():
+        here, there = socket.socketpair()
+        try:
+            watched, lifeline = os.pipe()
+        except BaseException:
+            here.close()
+            there.close()
+            raise
+        make_private(here.fileno(), lifeline)
     try:
-        watched, lifeline = os.pipe()
         try:
             process = subprocess.Popen(
                 _command(there.fileno(), watched),
@@ -185,16 +198,14 @@ def _spawned() -> Started:
                 pass_fds=(there.fileno(), watched),
                 process_group=0,
             )
-        except BaseException:
-            os.close(lifeline)
-            raise
         finally:
             os.close(watched)
+            there.close()
     except BaseException:
+        no_longer_private(here.fileno(), lifeline)
+        os.close(lifeline)
         here.close()
         raise
-    finally:
-        there.close()
     return Started(process, here, lifeline)
 
 

@@ -101,7 +101,7 @@ class Conversation:
                     return said
                 case wire.Progressed(done, total, note):
                     self._context.progress(done, total, note)
-                case wire.Ready() | wire.Broken():
+                case wire.Ready() | wire.Unfit() | wire.Broken():
                     pass
                 case wire.Abandon(number):
                     self._abandon(number)

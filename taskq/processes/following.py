@@ -24,6 +24,7 @@ class FollowedEndings:
         self._line = line
         self._ids = list(dict.fromkeys(ids))
         self._series = line.number()
+        self._attempt = line.attempt
         self._found = deque[tuple[UUID, Ended | None]]()
         self._left = len(self._ids)
         self._had = 0
@@ -53,8 +54,8 @@ class FollowedEndings:
     def close(self) -> None:
         """See ``Endings``."""
         self._left = 0
-        if self._open and self._line.context is not None:
-            self._line.say(wire.Unfollow(self._series))
+        if self._open:
+            self._line.say_during(self._attempt, wire.Unfollow(self._series))
         self._open = False
 
     async def _ask(self) -> None:

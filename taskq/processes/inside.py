@@ -12,7 +12,7 @@ import socket
 import sys
 from contextvars import copy_context
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from taskq import logs
 from taskq.client import StoreClient
@@ -53,8 +53,15 @@ def main(pipe: int, lifeline: int) -> None:
         sys.exit(1)
     line.listen()
     while True:
-        line.say(_done(line, line.next()))
-        _flush()
+        work = line.next()
+        match work:
+            case wire.Run():
+                line.say(_done(line, work))
+                _flush()
+            case wire.Greet():
+                line.say(_greeted(line, work))
+            case _:
+                assert_never(work)
 
 
 def _die_with(lifeline: int) -> None:
@@ -102,6 +109,18 @@ def _prepared(line: Line, prepare: wire.Prepare) -> bool:
     return True
 
 
+def _greeted(line: Line, greet: wire.Greet) -> wire.Ready | wire.Unfit:
+    """Whether the task can be had here. Nobody is told why not: a fresh process tries it again, and
+    says so if it is the task's own fault."""
+    try:
+        found(greet.module, greet.name)
+    except BaseException:
+        if line.stopped:
+            raise
+        return wire.Unfit()
+    return wire.Ready()
+
+
 def _done(line: Line, run: wire.Run) -> wire.Done:
     """Run one attempt."""
     try:
@@ -111,14 +130,16 @@ def _done(line: Line, run: wire.Run) -> wire.Done:
         return _raised(failed(error, run.attempt, retryable=True))
     progress = Reporter(line)
     context = Context(run.attempt, owner=owner, report=progress.take)
-    line.context = context
-    variables = copy_context()
-    variables.run(enter, context)
-    try:
-        return variables.run(_performed, line, task.definition, run.attempt)
-    finally:
-        progress.flush()
-        line.over()
+
+    def performed() -> wire.Done:
+        with line.during(run.attempt, context):
+            enter(context)
+            try:
+                return _performed(line, task.definition, run.attempt)
+            finally:
+                progress.flush()
+
+    return copy_context().run(performed)
 
 
 def _through(line: Line, task: Task[..., Any]) -> object:
@@ -167,13 +188,13 @@ class Reporter:
     def __init__(self, line: Line) -> None:
         self._line = line
         self._clock = SystemClock()
-        self._latest: wire.Progressed | None = None
+        self._latest: tuple[Attempt, wire.Progressed] | None = None
         self._due_at = 0.0
 
-    def take(self, _: Attempt, done: float, total: float | None, note: str | None) -> None:
+    def take(self, attempt: Attempt, done: float, total: float | None, note: str | None) -> None:
         """See ``Context.progress``. Raises TypeError, ValueError for nonsense."""
         progress_of(done, total, note, at=self._clock.now())
-        self._latest = wire.Progressed(done, total, note)
+        self._latest = attempt, wire.Progressed(done, total, note)
         now = self._clock.monotonic()
         if now >= self._due_at:
             self._due_at = now + INTERVAL
@@ -183,7 +204,7 @@ class Reporter:
         """Tell what is not told yet."""
         latest, self._latest = self._latest, None
         if latest is not None:
-            self._line.say(latest)
+            self._line.say_during(*latest)
 
 
 def _flush() -> None:

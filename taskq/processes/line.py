@@ -6,7 +6,9 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from itertools import count
 from queue import SimpleQueue
@@ -16,10 +18,14 @@ from taskq.bridge import run_in_thread
 from taskq.bridge.daemon import start_daemon
 from taskq.context import Context
 from taskq.errors import InvalidState
+from taskq.model import Attempt
 from taskq.processes import wire
 from taskq.processes.refusal import raised
 
 A = TypeVar("A", bound=wire.Answer)
+
+_belongs_to: ContextVar[Attempt | None] = ContextVar("taskq_process_attempt", default=None)
+"""The attempt whose handler runs in this context."""
 
 
 class Question:
@@ -27,6 +33,7 @@ class Question:
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self.attempt = _belongs_to.get()
         self.answers: SimpleQueue[wire.Answer | None] = SimpleQueue()
         self.asking = threading.Lock()
         self.asked = False
@@ -43,12 +50,12 @@ class Line:
     def __init__(self, end: socket.socket) -> None:
         self.stopped = False
         """Whether the worker has said that what runs is not wanted any more."""
-        self.context: Context | None = None
-        """The attempt that runs."""
+        self._context: Context | None = None
+        self._attempt: Attempt | None = None
         self._end = end
         self._pid = os.getpid()
         self._speaking = threading.Lock()
-        self._work: SimpleQueue[wire.Run] = SimpleQueue()
+        self._work: SimpleQueue[wire.Run | wire.Greet] = SimpleQueue()
         self._numbers = count(1)
         self._asked: dict[int, Question] = {}
         self._main = threading.main_thread().ident or 0
@@ -64,21 +71,41 @@ class Line:
 
     def say(self, message: wire.FromProcess) -> None:
         """Tell the worker something. Raises TooLong, and InvalidState in a fork of this process."""
-        if os.getpid() != self._pid:
-            raise InvalidState(
-                "this process was forked by a handler: only the handler's own can enqueue, wait and"
-                " report progress"
-            )
+        self._check_process()
         data = wire.framed(message)
         with self._speaking:
-            try:
-                self._end.sendall(data)
-            except OSError:
-                os._exit(1)
+            self._send(data)
 
-    def next(self) -> wire.Run:
-        """Wait for an attempt to run."""
+    def say_during(self, attempt: Attempt | None, message: wire.FromProcess) -> bool:
+        """The same, unless that attempt is over: then it says nothing, and False. What is said so
+        comes before the attempt's last word, never into the next one."""
+        self._check_process()
+        data = wire.framed(message)
+        with self._speaking:
+            if attempt is None or self._attempt is not attempt:
+                return False
+            self._send(data)
+            return True
+
+    def next(self) -> wire.Run | wire.Greet:
+        """Wait for what is to be done."""
         return self._work.get()
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt that this thread or task belongs to, also when it is over."""
+        return _belongs_to.get()
+
+    @contextmanager
+    def during(self, attempt: Attempt, context: Context) -> Iterator[None]:
+        """Around the attempt. Only what runs in a copy of this context can ask something."""
+        token = _belongs_to.set(attempt)
+        self._attempt, self._context = attempt, context
+        try:
+            yield
+        finally:
+            self._over()
+            _belongs_to.reset(token)
 
     def number(self) -> int:
         """One that nothing else has here."""
@@ -97,8 +124,8 @@ class Line:
     ) -> A:
         """Ask the worker something and wait for its answer.
 
-        Raises what it was refused with, InvalidState when no attempt runs or when ``question`` was
-        abandoned.
+        Raises what it was refused with, InvalidState when the attempt of this context does not run
+        any more, when this thread is in no context of one, or when ``question`` was abandoned.
         """
         if question is None:
             question = self.question()
@@ -123,8 +150,8 @@ class Line:
         learns of it. Safe to repeat."""
         with question.asking:
             again, question.abandoned = question.abandoned, True
-            if question.asked and not again and self.context is not None:
-                self.say(wire.Abandon(question.number))
+            if question.asked and not again:
+                self.say_during(question.attempt, wire.Abandon(question.number))
 
     async def wait(self, request: Callable[[int], wire.Request], kind: type[A]) -> A:
         """The same for async code. Being cancelled abandons the request."""
@@ -137,9 +164,10 @@ class Line:
             self.abandon(question)
             raise
 
-    def over(self) -> None:
+    def _over(self) -> None:
         """The attempt is over: nobody answers threads that its handler has left behind."""
-        self.context = None
+        with self._speaking:
+            self._attempt = self._context = None
         for number in list(self._asked):
             question = self._asked.pop(number, None)
             if question is not None:
@@ -149,12 +177,13 @@ class Line:
         self._asked[question.number] = question
         try:
             with question.asking:
-                if self.context is None:
-                    raise _over()
+                if question.attempt is None:
+                    raise _outside()
                 if question.abandoned:
                     raise _abandoned()
                 question.asked = True
-                self.say(request)
+                if not self.say_during(question.attempt, request):
+                    raise _over()
         except BaseException:
             self._asked.pop(question.number, None)
             raise
@@ -163,10 +192,8 @@ class Line:
         while True:
             message = self.hear()
             match message:
-                case wire.Run():
+                case wire.Run() | wire.Greet():
                     self._work.put(message)
-                case wire.Greet():
-                    self.say(wire.Ready())
                 case wire.Stop():
                     self._stop()
                 case wire.Prepare():
@@ -189,10 +216,23 @@ class Line:
 
     def _stop(self) -> None:
         self.stopped = True
-        context = self.context
+        context = self._context
         if context is not None:
             context.mark_cancelled()
         signal.pthread_kill(self._main, signal.SIGTERM)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise InvalidState(
+                "this process was forked by a handler: only the handler's own can enqueue, wait and"
+                " report progress"
+            )
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._end.sendall(data)
+        except OSError:
+            os._exit(1)
 
     def _read(self, size: int) -> bytes:
         parts = bytearray()
@@ -211,6 +251,14 @@ def _over() -> InvalidState:
     return InvalidState(
         "the handler that this thread belongs to is over; in a process of a worker's own only a"
         " running handler can enqueue and wait"
+    )
+
+
+def _outside() -> InvalidState:
+    return InvalidState(
+        "this thread was not started in the context of a handler, which it needs to enqueue and"
+        " wait in a process of a worker's own: start it by asyncio.to_thread, or have it run"
+        " contextvars.copy_context().run(function)"
     )
 
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Final
 
 import anyio
+import msgspec
 
 from taskq.clock import Clock
 from taskq.context import Context
@@ -21,7 +22,8 @@ from taskq.processes.reference import Reference
 STARTING: Final = 60.0
 """Seconds in which a process must have imported what it needs."""
 GREETING: Final = 5.0
-"""Seconds in which an idle process must answer, else it is given up."""
+"""Seconds in which an idle process must answer, else it is given up; ``STARTING`` where it has to
+import another task first."""
 MOST_IDLE: Final = 60.0
 """Seconds after which an idle process is ended."""
 MOST_ATTEMPTS: Final = 1000
@@ -60,7 +62,7 @@ class ProcessPool:
         """A process that is ready. Raises EndedOutside when none can be started."""
         while self._idle:
             child = self._idle.pop()
-            if await self._answers(child):
+            if await self._answers(child, reference):
                 return child
             await self.drop(child)
         return await self._fresh(attempt, reference)
@@ -70,6 +72,7 @@ class ProcessPool:
     ) -> str:
         """Run an attempt there; the JSON text of its result. Raises EndedOutside."""
         child.attempts += 1
+        child.known.add((reference.module, reference.name))
         try:
             return await Conversation(child, self._client, context).run(attempt, reference)
         except Gone:
@@ -144,21 +147,27 @@ class ProcessPool:
             return
         raise _not_started(attempt, f"had not imported {reference.module} after {STARTING:g} s")
 
-    async def _answers(self, child: Child) -> bool:
-        """Whether an idle process is ready. What threads of an earlier handler still say is passed
-        over."""
-        with anyio.move_on_after(GREETING):
+    async def _answers(self, child: Child, reference: Reference) -> bool:
+        """Whether an idle process is ready for this task. What an earlier handler has spoilt there
+        is no fault of the next one: such a process is given up."""
+        known = (reference.module, reference.name) in child.known
+        with anyio.move_on_after(GREETING if known else STARTING):
             try:
-                await child.send(wire.Greet())
-                while not isinstance(await child.receive(), wire.Ready):
-                    pass
-            except Gone:
+                await child.send(wire.Greet(reference.module, reference.name))
+                return isinstance(await self._said(child), wire.Ready)
+            except (Gone, wire.TooLong, msgspec.DecodeError):
                 return False
             except BaseException:
                 await self.drop(child)
                 raise
-            return True
         return False
+
+    async def _said(self, child: Child) -> wire.Ready | wire.Unfit:
+        """Its answer. What threads of an earlier handler still say is passed over."""
+        while True:
+            said = await child.receive()
+            if isinstance(said, wire.Ready | wire.Unfit):
+                return said
 
 
 class ProcessTask:

@@ -43,7 +43,10 @@ class Prepare(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Greet(Struct, frozen=True, tag=True):
-    """To an idle process: say that you are ready."""
+    """To an idle process: say whether you are ready to run the task at ``module`` and ``name``."""
+
+    module: str
+    name: str
 
 
 class Run(Struct, frozen=True, kw_only=True, tag=True):
@@ -131,6 +134,10 @@ ToProcess: TypeAlias = Prepare | Greet | Run | Stop | Answer
 
 class Ready(Struct, frozen=True, tag=True):
     """From a process: everything is imported."""
+
+
+class Unfit(Struct, frozen=True, tag=True):
+    """From a process that was greeted: it cannot import the task. Another one may."""
 
 
 class Broken(Struct, frozen=True, tag=True):
@@ -233,7 +240,7 @@ class Snoozed(Struct, frozen=True, tag=True):
 
 Done: TypeAlias = Returned | Raised | Snoozed
 Request: TypeAlias = Submit | Wait | Follow | Look | Cancel | Callers
-FromProcess: TypeAlias = Ready | Broken | Progressed | Request | Abandon | Unfollow | Done
+FromProcess: TypeAlias = Ready | Unfit | Broken | Progressed | Request | Abandon | Unfollow | Done
 
 _encoder = msgspec.msgpack.Encoder()
 _to_process: msgspec.msgpack.Decoder[ToProcess] = msgspec.msgpack.Decoder(ToProcess)

@@ -37,7 +37,14 @@ RUNNING = Health(
     threads_stuck=0,
     last_progress={},
 )
-REPORT = msgspec.json.encode(Report(name="mill", grace=1.0, health=RUNNING)) + b"\n"
+
+
+def said(*, patience: float = 60.0, last: bool = False, drained: bool = False) -> bytes:
+    """A report, as a member's program says it."""
+    report = Report(
+        name="mill", grace=1.0, health=RUNNING, patience=patience, last=last, drained=drained
+    )
+    return msgspec.json.encode(report) + b"\n"
 
 
 def calls(count: int, type: str, **arguments: object) -> None:
@@ -152,9 +159,14 @@ def test_what_several_processes_cannot_do_is_refused(
     assert "several cannot work on it" in fleet.stderr()
 
 
-GOOD = f"say({REPORT!r}); time.sleep(0.5)"
+DRAINED = said(last=True, drained=True)
+GOOD = f"say({said()!r}); time.sleep(0.5); say({DRAINED!r})"
 BAD = {
     "killed": "os.kill(os.getpid(), 9)",
+    "left by a handler": f"say({said()!r}); os._exit(0)",
+    "failed by a handler": f"say({said()!r}); os._exit(1)",
+    "stopped": f"say({said(last=True)!r})",
+    "silent": f"say({said(patience=0.0)!r}); time.sleep(60)",
     "speaks nonsense": "say(b'nonsense\\n'); sys.exit(pipe.recv(1) != b's')",
 }
 
@@ -191,12 +203,17 @@ class Spawner:
         (1, "killed"),
         (1, "not started"),
         (1, "speaks nonsense"),
+        (0, "left by a handler"),
+        (0, "failed by a handler"),
+        (1, "stopped"),
+        (1, "silent"),
     ],
 )
 async def test_a_member_that_comes_to_nothing_is_tried_again_and_hurts_no_other(
     seat: int, bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleets, "FIRST", 0.05)
+    monkeypatch.setattr(fleets, "SPARE", 1.5)
     spawn = Spawner(seat, bad)
 
     assert await Fleet(2, burst=True, spawn=spawn).run(None) == 0
@@ -211,6 +228,8 @@ class Sick:
     """An engine as its member sees it."""
 
     stuck: Stuck | None = None
+    patience = 60.0
+    drained = False
 
     def health(self) -> Health:
         raise AssertionError("nobody asks for it here")

@@ -117,14 +117,19 @@ async def test_what_a_handler_has_forked_neither_hides_its_death_nor_outlives_it
 
 KILLED = """
 import sys
+from pathlib import Path
 import anyio
 from tests.processes import work
 
-async def main(busy: str, idle: str, other: str) -> None:
+async def main(busy: str, idle: str, other: str, forked: str) -> None:
     work.start_another.delay(other)
     work.hold_gil.delay(busy)
     work.wait_for.delay("never", idle)
-    await work.app.run_worker(concurrency=3)
+    async with work.app.worker(concurrency=4):
+        while not all(Path(note).exists() for note in (busy, idle, other)):
+            await anyio.sleep(0.02)
+        work.fork_in_worker.delay(forked)
+        await anyio.sleep_forever()
 
 anyio.run(main, *sys.argv[1:])
 """
@@ -132,8 +137,8 @@ anyio.run(main, *sys.argv[1:])
 
 def test_a_worker_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     """Also none that computes in C and lets none of its threads run, and none that a handler has
-    started."""
-    notes = [tmp_path / "busy", tmp_path / "idle", tmp_path / "other"]
+    started. What the worker itself has forked lives on, and keeps none of them."""
+    notes = [tmp_path / name for name in ("busy", "idle", "other", "forked")]
     worker = subprocess.Popen(
         [sys.executable, "-c", KILLED, *map(str, notes)], cwd=Path(__file__).parents[2]
     )
@@ -144,4 +149,9 @@ def test_a_worker_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     finally:
         worker.kill()
         worker.wait()
-    until_sync(lambda: not any(alive(pid) for pid in pids))
+    *pids, forked = pids
+    try:
+        until_sync(lambda: not any(alive(pid) for pid in pids))
+        assert alive(forked)
+    finally:
+        os.kill(forked, signal.SIGKILL)

@@ -80,6 +80,13 @@ async def test_a_thread_that_outlives_its_handler_disturbs_nobody() -> None:
     async with worker(concurrency=1):
         assert await work.leave_a_thread.delay() == "returned"
         assert "is over" in await work.look_what_was_left.delay()
+        assert await work.leave_an_enqueuer.delay()
+        future = work.wake_the_enqueuer.delay()
+        over, outside = await future
+        assert "is over" in over and "in the context of a handler" in outside
+        assert future.info().progress is None
+        tree = await work.app.client.call(work.app.client.store.tree, future.id)
+        assert len(tree.nodes) == 1
         assert await work.add.delay(1, 1) == 2
 
 

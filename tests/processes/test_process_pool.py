@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import anyio
 import msgspec
 import pytest
+from anyio.abc import SocketAttribute
 
 from taskq.context import Context
-from taskq.model import Attempt
+from taskq.model import Activity, Attempt
 from taskq.processes import pool as pools
 from taskq.processes.pool import ProcessPool
 from taskq.processes.reference import reference
@@ -37,8 +39,8 @@ async def pool(clock: ManualClock) -> AsyncIterator[ProcessPool]:
     assert pool.pids == frozenset()
 
 
-def attempt() -> Attempt:
-    activity = work.pid.build()
+def attempt(activity: Activity[int] | None = None) -> Attempt:
+    activity = activity or work.pid.build()
     fields = {
         name: getattr(activity, name)
         for name in ("id", "type", "queue", "payload", "root_id", "origin_id")
@@ -47,10 +49,12 @@ def attempt() -> Attempt:
     return Attempt(worker=activity.id, claim=1, created_at=now, ready_at=now, **fields)
 
 
-async def run(pool: ProcessPool) -> int:
+async def run(pool: ProcessPool, spoil: str | None = None) -> int:
     """Run one attempt; the process id where it ran."""
-    one = attempt()
-    async with await pool.outside(REFERENCE).program(one) as program:
+    call = work.pid.build() if spoil is None else work.spoil.build(spoil)
+    definition = work.pid.definition if spoil is None else work.spoil.definition
+    one = attempt(call)
+    async with await pool.outside(reference(definition)).program(one) as program:
         text = await program.run(one, Context(one, owner=work.app))
     return int(msgspec.json.decode(text))
 
@@ -91,3 +95,14 @@ async def test_one_that_has_run_many_attempts_or_died_idle_is_replaced(
     monkeypatch.setattr(pools, "MOST_ATTEMPTS", 2)
     assert await run(pool) == second
     assert not alive(second)
+
+
+async def test_what_one_attempt_has_spoilt_is_not_the_next_ones_fault(pool: ProcessPool) -> None:
+    """It runs in a fresh process, once it is seen that the other is of no use any more."""
+    for how in ("garbage", "length", "modules"):
+        spoilt = await run(pool, how)
+        [child] = pool._children
+        if how != "modules":  # it has come when there is something to read
+            await anyio.wait_readable(child._stream.extra(SocketAttribute.raw_socket))
+        assert await run(pool) != spoilt
+        assert not alive(spoilt)

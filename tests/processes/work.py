@@ -7,8 +7,10 @@ import gc
 import multiprocessing
 import os
 import subprocess
+import sys
 import threading
 import time
+from contextvars import copy_context
 from pathlib import Path
 
 from taskq import InvalidState, NonRetryError, RetryError, Snooze, TaskQ, current
@@ -182,10 +184,72 @@ def wait_for_long(begun: threading.Event) -> None:
 @app.activity(run_in="process")
 def leave_a_thread() -> str:
     begun = threading.Event()
-    threading.Thread(target=wait_for_long, args=(begun,), daemon=True).start()
+    here = copy_context()
+    threading.Thread(target=here.run, args=(wait_for_long, begun), daemon=True).start()
     begun.wait()
     time.sleep(0.1)
     return "returned"
+
+
+STILL = threading.Event()
+
+
+def report_and_enqueue_later() -> None:
+    STILL.wait(20)
+    current().progress(1, 2)
+    enqueue_here()
+
+
+def enqueue_here() -> None:
+    try:
+        double.delay(1)
+    except InvalidState as error:
+        LEFT.append(str(error))
+
+
+@app.activity(run_in="process")
+def leave_an_enqueuer() -> int:
+    """Its thread goes on when another handler runs."""
+    late = report_and_enqueue_later
+    threading.Thread(target=copy_context().run, args=(late,), daemon=True).start()
+    return os.getpid()
+
+
+@app.activity(run_in="process", timeout=10)
+def wake_the_enqueuer() -> list[str]:
+    """What its thread was told, and what a thread of no handler's context is told."""
+    STILL.set()
+    thread = threading.Thread(target=enqueue_here)
+    thread.start()
+    thread.join()
+    while len(LEFT) < 2:
+        time.sleep(0.01)
+    return sorted(LEFT)
+
+
+@app.activity(run_in="process")
+def spoil(how: str) -> int:
+    """Leaves a process behind that is not good for another handler."""
+    [line] = [thing for thing in gc.get_objects() if isinstance(thing, Line)]
+    match how:
+        case "garbage":
+            threading.Timer(0.1, line._end.send, [b"\0\0\0\5hello"]).start()
+        case "length":
+            threading.Timer(0.1, line._end.send, [b"\xff" * 9]).start()
+        case _:
+            sys.path.clear()
+            sys.modules.clear()
+    return os.getpid()
+
+
+@app.activity
+def fork_in_worker(note: str) -> None:
+    """In a thread of the worker: a process that holds whatever it inherits."""
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    Path(note).write_text(str(child))
 
 
 @app.activity(run_in="process", timeout=10)

@@ -33,7 +33,7 @@ class Pulse:
             self._asked_at = now
             self._post(self._answer)
             return False
-        if self.stuck or now - self._asked_at <= self._patience():
+        if self.stuck or now - self._asked_at <= self.patience:
             return False
         self.stuck = True
         self._dump()
@@ -44,6 +44,9 @@ class Pulse:
         self._asked_at = None
         self.stuck = False
 
-    def _patience(self) -> float:
+    @property
+    def patience(self) -> float:
+        """Seconds for which the loop may be silent as of now; infinite where something runs that
+        has no timeout. From any thread."""
         timeouts = [held.attempt.timeout for held in self._holdings.all() if held.running]
         return max(LEAST, *(math.inf if timeout is None else timeout for timeout in timeouts), 0.0)
