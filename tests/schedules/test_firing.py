@@ -14,7 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 from taskq import TaskQ
+from taskq.backends import Due, Place
 from taskq.backends.memory import MemoryBackend
+from taskq.engine.upkeep.scheduler import AGAIN, ASIDE
 from taskq.errors import ConfigurationError
 from taskq.events import BackgroundError, Event
 from taskq.occurrences import Timing
@@ -310,3 +312,33 @@ async def test_a_schedule_made_at_run_time_is_seen_by_a_worker_that_sleeps() -> 
         await until(lambda: "scheduler" in worker.health().last_progress)
         await taskq.schedules.acreate("often", report.build(), every=0.1)
         await until(lambda: len(store._tables.rows) > 0, within=5)
+
+
+class Rounds(FaultyBackend):
+    """It notes how many were fired before each look at what is due."""
+
+    def __init__(self, inner: MemoryBackend) -> None:
+        super().__init__(inner)
+        self.fired: list[int] = []
+
+    async def due_schedules(self, after: Place | None = None) -> Due:
+        self.fired.append(self.calls["fire_schedule"])
+        return await super().due_schedules(after)
+
+
+async def test_of_many_left_alone_few_are_tried_again_at_once(clock: ManualClock) -> None:
+    """So that what can be fired does not wait for all of them each minute."""
+    memory = MemoryBackend(clock)
+    store, schedules = Rounds(memory), memory._tables.schedules
+    taskq = app(store, clock=clock)
+    async with taskq.worker(**QUICK):
+        await until(lambda: bool(schedules))
+        good = schedules.pop("tick")
+        for number in range(2 * AGAIN):
+            bad = _bad(metadata="[1]", name=f"bad {number:02}")
+            schedules[bad.name] = _with(good, bad, clock)
+        await until(lambda: store.fired[-1] == 2 * AGAIN)
+        clock.advance(ASIDE)
+        await until(lambda: store.fired[-1] == 4 * AGAIN)
+
+    assert sorted(set(store.fired)) == [0, 2 * AGAIN, 3 * AGAIN, 4 * AGAIN]

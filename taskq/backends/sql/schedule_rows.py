@@ -158,7 +158,7 @@ def waiting_schedules() -> Executable:
     return union_all(*(select(part.subquery()) for part in parts)).order_by("next_at", "name")
 
 
-def _waiting(kind: str) -> Select[tuple[str, datetime | None, str]]:
+def _waiting(kind: str) -> Select[Any, Any, str]:
     named = literal_column(f"'{kind}'", Text()).label("kind")
     return (
         select(_schedule.name, _schedule.next_at, named)

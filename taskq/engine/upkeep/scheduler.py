@@ -23,6 +23,8 @@ BREATH = 1.0
 """Seconds between two looks for the sake of hints, or of what is due and cannot be fired yet."""
 ASIDE = 60.0
 """Seconds for which a schedule that cannot be fired is left alone."""
+AGAIN = 20
+"""Of those left alone, how many are tried again in one round."""
 
 
 class Scheduler:
@@ -48,6 +50,7 @@ class Scheduler:
         self._declared = tuple(declared)
         self._on_fired = on_fired
         self._aside: dict[str, float] = {}
+        self._tries = AGAIN
         self._bell = Doorbell()
 
     def ring(self) -> None:
@@ -73,6 +76,7 @@ class Scheduler:
         seen: set[str] = set()
         moved = waits = False
         place: Place | None = None
+        self._tries = AGAIN
         while True:
             due = await self._access.call(self._backend.due_schedules, place)
             answers = [await self._fire(name) for name in due.names if name not in seen]
@@ -82,9 +86,12 @@ class Scheduler:
             moved |= any(not answer.held for answer in answers if answer)
             waits |= due.held or bool(due.names)
             place = due.more
-            if place is None or not seen.isdisjoint(due.names):
+            if not seen.isdisjoint(due.names):
                 break
             seen.update(due.names)
+            if place is None:
+                self._aside = {name: at for name, at in self._aside.items() if name in seen}
+                break
         if moved:
             return None
         ahead = [] if due.next_due is None else [due.next_due]
@@ -93,8 +100,11 @@ class Scheduler:
     async def _fire(self, name: str) -> Fired | None:
         """What was made of it; None where it is left to others, or to a later look."""
         now = self._clock.monotonic()
-        if self._aside.get(name, now) > now:
-            return None
+        until = self._aside.get(name)
+        if until is not None:
+            if until > now or not self._tries:
+                return None
+            self._tries -= 1
         try:
             fired = await self._access.call(self._backend.fire_schedule, name)
         except (BackendUnavailable, SchemaError):
