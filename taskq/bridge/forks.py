@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -57,7 +57,7 @@ def keep_open(resource: object) -> None:
 
 
 @contextmanager
-def no_fork() -> Iterator[None]:
+def no_fork() -> Generator[None]:
     """Forks wait meanwhile: for opening what is to be made private. Be quick, and do not fork."""
     with _forking:
         yield

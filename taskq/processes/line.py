@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -97,7 +97,7 @@ class Line:
         return _belongs_to.get()
 
     @contextmanager
-    def during(self, attempt: Attempt, context: Context) -> Iterator[None]:
+    def during(self, attempt: Attempt, context: Context) -> Generator[None]:
         """Around the attempt. Only what runs in a copy of this context can ask something."""
         token = _belongs_to.set(attempt)
         self._attempt, self._context = attempt, context
