@@ -35,7 +35,7 @@ TestMemoryMachine.settings = settings(max_examples=60, stateful_step_count=40, d
 
 TestSQLiteMachine = SQLiteMachine.TestCase
 TestSQLiteMachine.settings = settings(
-    max_examples=10,
+    max_examples=6,
     stateful_step_count=30,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking opens thousands of files
