@@ -222,6 +222,12 @@ def test_tail_takes_no_filter_beside_ids(cli, shelf) -> None:
     assert cli("tail", id, "--type", "greet").exit_code == 2
 
 
+def heed_interrupts() -> None:
+    """As a terminal's programs do. What a shell starts in the background ignores SIGINT, and so
+    does whatever that starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def tailing(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts ``taskq tail`` in a process of its own."""
@@ -234,6 +240,7 @@ def tailing(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=heed_interrupts,
         )
         started.append(process)
         return process
