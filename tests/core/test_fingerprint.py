@@ -22,7 +22,7 @@ ALIKE = {
     "digests": ("no object deadbeefcafe", "no object 0123456789abcdef"),
     "quoted values": ("'ada' is not a valid currency", "'EUR 5' is not a valid currency"),
     "double quotes": ('field "a b" is missing', 'field "c" is missing'),
-    "paths": ("no file /tmp/run/a.csv", "no file /var/lib/b-2.csv"),
+    "paths": ("no file /srv/run/a.csv", "no file /var/lib/b-2.csv"),
     "places in code": ("failed in shop/mail.py:17", "failed in shop/mail.py:301"),
     "times": ("not before 2026-11-29T12:00:00Z", "not before 2027-01-02T03:04:05.678+01:00"),
     "addresses": ("no box ada@example.com", "no box grace.h@mail.example.org"),
