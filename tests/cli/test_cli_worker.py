@@ -19,32 +19,11 @@ from urllib.request import urlopen
 import pytest
 
 from taskq import TaskQ
-from taskq.cli.worker import Flags, backend_options, worker_arguments
+from taskq.cli.worker import backend_options
 from taskq.model import Status
 from taskq.snapshot import ActivityInfo, Filter, Page
 
 on_each_loop = pytest.mark.parametrize("backend", ["asyncio", "trio"])
-
-
-def flags(**given: Any) -> Flags:
-    return Flags(
-        **{
-            "queues": (),
-            "types": (),
-            "concurrency": None,
-            "threads": None,
-            "suspend_on_await": None,
-            "max_suspended": None,
-            "reserve_slots_for_leaves": None,
-            "leaf_types": (),
-            "priority_aging": None,
-            "burst": False,
-            "schedules": None,
-            "shutdown_grace": None,
-            "name": None,
-            **given,
-        }
-    )
 
 
 def enqueued(cli, name: str, /, **arguments: object) -> str:
@@ -61,36 +40,6 @@ def everything(folder: Path) -> list[ActivityInfo]:
         return list(reversed(page.items))
     finally:
         app.close()
-
-
-def test_flags_that_are_not_given_leave_the_settings_alone() -> None:
-    assert worker_arguments(flags()) == {"burst": False}
-
-
-def test_names_are_separated_by_commas_or_flags() -> None:
-    given = worker_arguments(flags(queues=("a,b", "c"), types=("*",), concurrency=3, name="n"))
-    assert given["queues"] == ["a", "b", "c"]
-    assert (given["types"], given["concurrency"], given["name"]) == ("*", 3, "n")
-
-
-def test_flags_of_waiting_are_passed_on() -> None:
-    """seed:E12, E13"""
-    given = worker_arguments(
-        flags(
-            suspend_on_await=False, max_suspended=7, reserve_slots_for_leaves=2, leaf_types=("a,b",)
-        )
-    )
-    assert given == {
-        "burst": False,
-        "suspend_on_await": False,
-        "max_suspended": 7,
-        "reserve_slots_for_leaves": 2,
-        "leaf_types": ["a", "b"],
-    }
-
-
-def test_a_worker_may_be_told_to_leave_schedules_to_others() -> None:
-    assert worker_arguments(flags(schedules=False)) == {"burst": False, "schedules": False}
 
 
 def test_uvloop_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
