@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,8 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 from taskq import TaskQ
-from taskq.backends import Due, Place
+from taskq.backends import Due, Hint, Place, Topic
 from taskq.backends.memory import MemoryBackend
+from taskq.backends.memory.watches import MemoryWatch
 from taskq.engine.upkeep.scheduler import AGAIN, ASIDE
 from taskq.errors import ConfigurationError
 from taskq.events import BackgroundError, Event
@@ -300,9 +301,23 @@ def test_jitter_spreads_evenly_and_the_same_for_everybody() -> None:
     assert 4.5 < sum(delays) / len(delays) < 5.5
 
 
+class LateWatch(MemoryBackend):
+    """Its watch begins when the test lets it: what happens before is not heard."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin = anyio.Event()
+
+    async def watch(
+        self, topics: Collection[Topic], listener: Callable[[Hint], None]
+    ) -> MemoryWatch:
+        await self.begin.wait()
+        return await super().watch(topics, listener)
+
+
 async def test_a_schedule_made_at_run_time_is_seen_by_a_worker_that_sleeps() -> None:
-    """Well before its next look, which is after 30 s."""
-    store = MemoryBackend()
+    """Well before its next look, which is after 30 s, though its hint was not heard."""
+    store = LateWatch()
     taskq = TaskQ(backend=store)
 
     @taskq.activity
@@ -311,6 +326,7 @@ async def test_a_schedule_made_at_run_time_is_seen_by_a_worker_that_sleeps() -> 
     async with taskq.worker(poll_max=30.0) as worker:
         await until(lambda: "scheduler" in worker.health().last_progress)
         await taskq.schedules.acreate("often", report.build(), every=0.1)
+        store.begin.set()  # only now it listens for hints
         await until(lambda: len(store._tables.rows) > 0, within=5)
 
 

@@ -51,6 +51,7 @@ class Hints:
     async def run(self) -> None:
         """Listen until cancelled. Raises BackendError when the store cannot be reached."""
         watch = await self._watch()
+        self._hear(Hint(Topic.READY))  # what came between the first looks and this was not heard
         try:
             while True:
                 self._progress()
