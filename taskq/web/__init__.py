@@ -1,0 +1,12 @@
+"""The console: an API, and a page on top of it, to see and steer what a TaskQ does.
+
+Docs: docs/console.md. Everything here runs on asyncio and trio; the store stays on its own loop.
+"""
+
+from __future__ import annotations
+
+from taskq.web.console import Console
+from taskq.web.options import ConsoleOptions
+from taskq.web.role import Identity, Role
+
+__all__ = ("Console", "ConsoleOptions", "Identity", "Role")

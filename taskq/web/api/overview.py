@@ -1,0 +1,48 @@
+"""``/api/stats``: how everything stands, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from litestar import get
+from litestar.di import NamedDependency
+from msgspec import Struct
+
+from taskq.snapshot import Stats
+from taskq.web.console import Console
+
+
+class StatsView(Struct, frozen=True, kw_only=True):
+    """Counts, see ``snapshot.Stats``: exact below ``cap``, where they stop."""
+
+    by_status: Mapping[str, int]
+    by_priority: Mapping[str, int]
+    by_queue: Mapping[str, int]
+    oldest_pending: float | None
+    workers: int
+    slots: int
+    slots_used: int
+    cap: int
+
+    @classmethod
+    def of(cls, stats: Stats) -> StatsView:
+        """With names for keys."""
+        return cls(
+            by_status={status.value: count for status, count in stats.by_status.items()},
+            by_priority={level.name: count for level, count in stats.by_priority.items()},
+            by_queue=stats.by_queue,
+            oldest_pending=stats.oldest_pending,
+            workers=stats.workers,
+            slots=stats.slots,
+            slots_used=stats.slots_used,
+            cap=stats.cap,
+        )
+
+
+@get("/api/stats")
+async def stats(console: NamedDependency[Console]) -> StatsView:
+    """Counts of activities by state, priority and queue, and of workers."""
+    return StatsView.of(await console.ask(console.reader.stats))
+
+
+OVERVIEW = (stats,)

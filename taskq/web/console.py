@@ -1,0 +1,33 @@
+"""The console: an app seen through a browser. What all its routes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar, TypeVarTuple
+
+from taskq.app import TaskQ
+from taskq.backends import Inspector
+from taskq.web.options import ConsoleOptions
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+PATIENCE = 5.0
+"""Seconds that one question to the store may take in all; then the answer is 503."""
+
+
+class Console:
+    """What routes share: the app, how to ask its store, and the options.
+
+    Nothing is opened before the first request, so that it can be mounted where no lifespan runs.
+    """
+
+    def __init__(self, app: TaskQ, options: ConsoleOptions) -> None:
+        self.app = app
+        self.options = options
+        self.reader: Inspector = app.client.store
+
+    async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
+        """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises
+        BackendUnavailable where there is no answer in time."""
+        return await self.app.client.call(function, *args, deadline=PATIENCE)

@@ -1,0 +1,115 @@
+"""What the console answers when it cannot do what was asked: JSON with a code, one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from msgspec import Struct
+
+from taskq.errors import (
+    ActivityNotFound,
+    BackendUnavailable,
+    ConfigurationError,
+    FilterError,
+    InvalidState,
+    SerializationError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemView(Struct, frozen=True, omit_defaults=True):
+    """The body of an error (RFC 9457). ``code`` is for programs, ``detail`` one sentence for
+    people; ``column`` is where in a filter's text, from 0."""
+
+    status: int
+    code: str
+    detail: str
+    column: int | None = None
+
+
+class Problem(Exception):
+    """Ends a request with an error of this ``status`` and ``code``."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        column: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.view = ProblemView(status, code, detail, column)
+        self.headers = dict(headers or {})
+
+
+def problem_of(error: Exception) -> Problem:
+    """What an exception means to the client; what is unknown is a 500 without its text."""
+    match error:
+        case Problem():
+            return error
+        case FilterError():
+            return Problem(400, "bad_filter", str(error), column=error.column)
+        case ActivityNotFound():
+            return Problem(404, "not_found", str(error))
+        case InvalidState():
+            return Problem(409, "wrong_state", str(error))
+        case BackendUnavailable():
+            detail = "the database cannot be reached at this moment"
+            return Problem(503, "unavailable", detail, headers={"retry-after": "2"})
+        case ConfigurationError() | SerializationError():
+            return Problem(400, "bad_request", str(error))
+        case ValidationException():
+            return Problem(400, "bad_request", _sentence(error))
+        case HTTPException():
+            return Problem(error.status_code, _code(error.status_code), error.detail)
+        case _:
+            return Problem(500, "internal", "something went wrong; the server's log says what")
+
+
+def answer(problem: Problem) -> Response[bytes]:
+    """The response that says so."""
+    return Response(
+        msgspec.json.encode(problem.view),
+        status_code=problem.view.status,
+        media_type=MEDIA_TYPE,
+        headers=problem.headers,
+    )
+
+
+def on_error(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Litestar's handler of every exception."""
+    return answer(problem_of(error))
+
+
+def _sentence(error: ValidationException) -> str:
+    """Which parameter was wrong, and how."""
+    if isinstance(error.extra, list) and error.extra:
+        first: object = error.extra[0]
+        if isinstance(first, dict):
+            found = cast("Mapping[str, object]", first)
+            return f"{found.get('key', 'request')}: {found.get('message', error.detail)}"
+    return error.detail
+
+
+def _code(status: int) -> str:
+    return _CODES.get(status, "bad_request" if status < 500 else "internal")
+
+
+_CODES: Mapping[int, str] = {
+    401: "unauthenticated",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "wrong_state",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "too_many_attempts",
+    503: "unavailable",
+}
