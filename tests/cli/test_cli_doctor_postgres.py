@@ -38,6 +38,14 @@ class Place(NamedTuple):
     def run(self, *statements: str) -> None:
         self.databases.run(self.url, *statements)
 
+    def until_it_writes(self) -> None:
+        """A server that was a standby reads only, until its recovery has ended."""
+        deadline = time.monotonic() + 30
+        while self.databases.run(self.url, "SELECT pg_is_in_recovery()")[0][0]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        self.databases.part(self.url)
+
     @contextmanager
     def set(self, name: str, value: str) -> Iterator[None]:
         """A setting of the whole server, for a while."""
@@ -339,6 +347,7 @@ def test_a_standby_fails(doctor: Doctor, place: Place) -> None:
         place.server.stop("fast")
         signal.unlink()
         place.server.start()
+        place.until_it_writes()
 
     assert found["server"].level == "fail"
     assert "standby" in found["server"].message
