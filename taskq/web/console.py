@@ -8,6 +8,7 @@ from typing import Any, TypeVar, TypeVarTuple
 from taskq.app import TaskQ
 from taskq.backends import Inspector
 from taskq.web.options import ConsoleOptions
+from taskq.web.reading import Reading
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -25,9 +26,14 @@ class Console:
     def __init__(self, app: TaskQ, options: ConsoleOptions) -> None:
         self.app = app
         self.options = options
-        self.reader: Inspector = app.client.store
+        self._reading = Reading(app.client)
+        self.reader: Inspector = self._reading.inspector
 
     async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
         """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises
         BackendUnavailable where there is no answer in time."""
-        return await self.app.client.call(function, *args, deadline=PATIENCE)
+        return await self._reading.ask(function, *args, deadline=PATIENCE)
+
+    async def aclose(self) -> None:
+        """Give back the reader's connections. Safe to repeat; asked again, it opens them again."""
+        await self._reading.aclose()

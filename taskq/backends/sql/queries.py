@@ -6,13 +6,15 @@ serve are written so that the database is not led to another one (``unindexed``)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Executable,
     ScalarSelect,
@@ -124,9 +126,10 @@ def live_workers() -> Executable:
 
 @cache
 def series() -> Executable:
-    """The rollup's minutes in [since, until)."""
+    """The rollup's buckets of ``span`` seconds in [since, until)."""
     return (
         select(rollup)
+        .where(rollup.c.span == bindparam("span"))
         .where(rollup.c.minute >= bindparam("since"), rollup.c.minute < bindparam("until"))
         .order_by(rollup.c.minute, rollup.c.queue, rollup.c.type, rollup.c.outcome)
     )
@@ -245,12 +248,11 @@ def listed(
     without which PostgreSQL would read them to their ends. Of terms that are not exact, see
     ``conditions``, there are more than match.
     """
-    starts, served = _starts(filter, queues)
-    others = [asked for name, asked in _conditions(filter) if name not in served]
-    others += [condition(term, now) for term in filter.where]
+    ranges, served = starts(filter, queues)
+    others = others_of(filter, served, now)
     if page.before is not None:
         others.append(_activity.id < page.before)
-    terms = [select(_activity.id).where(*start, *others) for start in starts]
+    terms = [select(_activity.id).where(*each.conditions, *others) for each in ranges]
     if len(terms) == 1:
         return terms[0].order_by(_activity.id.desc()).limit(page.limit + 1)
     if limited:
@@ -258,33 +260,48 @@ def listed(
     return union_all(*terms).order_by(desc("id")).limit(page.limit + 1)
 
 
-_Start = tuple[ColumnElement[bool], ...]
+class Start(Struct, frozen=True):
+    """A range of an index, ordered by id: the columns before it and their values; and what else
+    holds of all in it."""
+
+    leading: tuple[tuple[Column[Any], Any], ...] = ()
+    others: tuple[ColumnElement[bool], ...] = ()
+
+    @property
+    def conditions(self) -> tuple[ColumnElement[bool], ...]:
+        """What leads there."""
+        return (*(column == value for column, value in self.leading), *self.others)
 
 
-def _starts(filter: Filter, queues: Sequence[str]) -> tuple[list[_Start], frozenset[str]]:
+def starts(filter: Filter, queues: Sequence[str]) -> tuple[list[Start], frozenset[str]]:
     """The ranges of one index to merge, and the fields of the filter that they serve."""
     if filter.parent_id is not None:
-        return [(_activity.parent_id == filter.parent_id,)], frozenset({"parent_id"})
+        return [Start(((_activity.parent_id, filter.parent_id),))], frozenset({"parent_id"})
     if filter.root_id is not None:
-        root = (_activity.id == filter.root_id, _of_root(filter.root_id))
-        below = (
-            _activity.parent_id.is_not(None),
-            _activity.root_id == filter.root_id,
-            _activity.id != filter.root_id,
+        root = Start(others=(_activity.id == filter.root_id, _of_root(filter.root_id)))
+        below = Start(
+            ((_activity.root_id, filter.root_id),),
+            (_activity.parent_id.is_not(None), _activity.id != filter.root_id),
         )
         return [root, below], frozenset({"root_id"})
     for column in (_activity.correlation_id, _activity.user_id, _activity.fingerprint):
         wanted = getattr(filter, column.name)
         if wanted is not None:
-            return [(column == wanted,)], frozenset({column.name})
+            return [Start(((column, wanted),))], frozenset({column.name})
     places = [
-        (_activity.queue == queue, _activity.status == spelled(status))
+        Start(((_activity.queue, queue), (_activity.status, spelled(status))))
         for queue in dict.fromkeys(filter.queues or queues)
         for status in dict.fromkeys(filter.statuses or Status)
     ]
     if (filter.queues or filter.statuses) and 0 < len(places) <= MERGED:
-        return list(places), frozenset({"queues", "statuses"})
-    return [()], frozenset()
+        return places, frozenset({"queues", "statuses"})
+    return [Start()], frozenset()
+
+
+def others_of(filter: Filter, served: Collection[str], now: datetime) -> list[ColumnElement[bool]]:
+    """What must hold besides these fields of the filter, kept from any index."""
+    asked = [each for name, each in _conditions(filter) if name not in served]
+    return asked + [condition(term, now) for term in filter.where]
 
 
 def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
@@ -312,8 +329,7 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
 
 def of_cause(filter: Filter, now: datetime) -> Select[*tuple[Any, ...]]:
     """Queue, state and end of those that match and have the filter's fingerprint, newest first."""
-    others = [asked for name, asked in _conditions(filter) if name != "fingerprint"]
-    others += [condition(term, now) for term in filter.where]
+    others = others_of(filter, {"fingerprint"}, now)
     return (
         select(_activity.queue, _activity.status, _activity.finished_at)
         .where(_activity.fingerprint == filter.fingerprint, *others)
