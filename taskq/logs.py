@@ -296,12 +296,22 @@ def deaf(location: str) -> None:
     )
 
 
-def signalled(name: str, *, first: bool) -> None:
-    """Say that a worker's process was sent a signal, and what that means."""
+def signalled(name: str, *, first: bool, what: str = "handlers") -> None:
+    """Say that a process was sent a signal, and what that means for what runs in it."""
     if first:
-        logger.info("%s received: handlers may end; a second signal stops them now", name)
+        logger.info("%s received: %s may end; a second signal stops them now", name, what)
     else:
-        logger.info("%s received again: handlers are stopped now", name)
+        logger.info("%s received again: %s are stopped now", name, what)
+
+
+def console_waits(why: str) -> None:
+    """Say that the console has nothing to show yet."""
+    logger.error("the console waits for its database: %s", why)
+
+
+def console_ended(error: Exception) -> None:
+    """Say that a worker goes on without its console."""
+    logger.error("the console has ended, the worker goes on: %s", error, exc_info=error)
 
 
 def fleet_started(count: int, health: str | None) -> None:

@@ -29,6 +29,7 @@ from taskq.cli.retry import retry_command
 from taskq.cli.schedules import schedules_command
 from taskq.cli.steer import priority_command, reschedule_command, run_now_command
 from taskq.cli.tail import tail_command
+from taskq.cli.web import web_command
 from taskq.cli.worker import worker_command
 from taskq.version import VERSION
 
@@ -49,6 +50,7 @@ def version_command() -> None:
 
 for _command in (
     worker_command,
+    web_command,
     enqueue_command,
     status_command,
     list_command,

@@ -1,0 +1,135 @@
+"""The console in a Litestar application: a plugin."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from litestar import Litestar, asgi
+from litestar.config.app import AppConfig
+from litestar.handlers import ASGIRouteHandler
+from litestar.plugins import CLIPlugin, InitPlugin
+from litestar.types import Guard, Receive, Scope, Send
+
+from taskq.app import TaskQ
+from taskq.assembly import WorkerArguments
+from taskq.web.access import check_mounted
+from taskq.web.console import Console
+from taskq.web.mounting import MountedConsole, excluding, prefix_of, with_path
+from taskq.web.opening import open_if_there
+from taskq.web.options import Authenticate, ConsoleOptions
+from taskq.web.role import Role
+
+if TYPE_CHECKING:
+    from click import Group
+
+
+class TaskQPlugin(InitPlugin, CLIPlugin):
+    """Gives a Litestar application the console at ``path``, the commands ``litestar taskq …`` for
+    this app, and, with ``worker``, a worker on the application's own event loop.
+
+    The console is one ASGI route: the application's middleware runs before it, its ``guards`` as
+    well, but neither its exception handlers nor its OpenAPI document have to do with it.
+    ``authenticate`` and ``allow_anonymous``, ``read_only``, ``api_only`` and ``allowed_hosts`` are
+    options of the console, see ``ConsoleOptions``. ``worker`` is True or options of
+    ``taskq.worker``; it starts with the application and stops gracefully with it.
+
+    Raises ConfigurationError for a path that is none, and where nobody could use the console or
+    everybody could.
+    """
+
+    def __init__(
+        self,
+        taskq: TaskQ,
+        path: str = "/taskq",
+        *,
+        read_only: bool = False,
+        api_only: bool = False,
+        authenticate: Authenticate | None = None,
+        allow_anonymous: Role | None = None,
+        allowed_hosts: Sequence[str] = (),
+        guards: Sequence[Guard] = (),
+        worker: bool | WorkerArguments = False,
+    ) -> None:
+        self.taskq = taskq
+        self._prefix = prefix_of("path", path)
+        self._guards = list(guards)
+        self._worker: WorkerArguments | None = None
+        if worker is not False:
+            self._worker = WorkerArguments() if worker is True else worker
+        options = ConsoleOptions(
+            read_only=read_only,
+            api_only=api_only,
+            authenticate=authenticate,
+            allow_anonymous=allow_anonymous,
+            allowed_hosts=tuple(allowed_hosts),
+        )
+        console = Console(taskq, options)
+        check_mounted(console.access)
+        self._mounted = MountedConsole(console)
+
+    def on_app_init(self, app_config: AppConfig) -> AppConfig:
+        """Add the route and the lifespan. The application's compression leaves the console alone,
+        as it would hold back what is streamed."""
+        app_config.route_handlers.append(self._route(app_config))
+        app_config.lifespan.append(self._lifespan)
+        if (compression := app_config.compression_config) is not None:
+            pattern = rf"^{re.escape(self._prefix)}(/|$)"
+            app_config.compression_config = dataclasses.replace(
+                compression, exclude=excluding(pattern, compression.exclude)
+            )
+        return app_config
+
+    def on_cli_init(self, cli: Group) -> None:
+        """Add the commands."""
+        from taskq.cli.hosted import HostedCommands
+
+        cli.add_command(HostedCommands(self.taskq))
+
+    def _route(self, app_config: AppConfig) -> ASGIRouteHandler:
+        """Two paths rather than Litestar's mount, which would also answer /taskqs at /taskq. The
+        console checks where a command comes from itself, so that no CSRF token is asked for."""
+        csrf = app_config.csrf_config
+        prefix = self._prefix
+
+        @asgi(
+            [prefix or "/", f"{prefix}/{{rest:path}}"],
+            name=f"taskq:{prefix or '/'}",
+            guards=self._guards,
+            copy_scope=True,
+            opt={csrf.exclude_from_csrf_key: True} if csrf is not None else None,
+        )
+        async def console(scope: Scope, receive: Receive, send: Send) -> None:
+            await self._mounted(_own_scope(scope, prefix), receive, send)
+
+        return console
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Litestar) -> AsyncGenerator[None]:
+        await open_if_there(self.taskq)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.taskq.aclose)
+            stack.push_async_callback(self._mounted.aclose)
+            if self._worker is not None:
+                await stack.enter_async_context(self.taskq.worker(**self._worker))
+            yield
+
+
+def _own_scope(scope: Scope, prefix: str) -> Scope:
+    """The scope as the application got it, for what lies at ``prefix``: Litestar has shortened the
+    path by its own root path, and by a slash at the end."""
+    root: str = scope.get("root_path", "")
+    path: str = scope["path"].rstrip("/")
+    raw: bytes = scope.get("raw_path") or b""
+    if raw.partition(b"?")[0].endswith(b"/"):
+        path += "/"
+    changed: Any = with_path(scope, root + prefix, path if path.startswith(root) else root + path)
+    for own in ("path_params", "path_template", "route_handler"):
+        changed.pop(own, None)
+    changed["state"] = {
+        name: value for name, value in scope["state"].items() if not name.startswith("_ls_")
+    }
+    return changed
