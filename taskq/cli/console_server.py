@@ -15,6 +15,9 @@ HOST: Final = "127.0.0.1"
 PORT: Final = 8080
 """Where it listens unless told otherwise."""
 
+_ANY: Final = ("", "0.0.0.0", "::")
+"""Every address: no name by which a browser knows it."""
+
 
 def console_server(
     found: TaskQ,
@@ -33,7 +36,8 @@ def console_server(
     from taskq.web.serving import WebServer
 
     try:
-        options = ConsoleOptions(read_only=read_only, api_only=api_only, allowed_hosts=(host,))
+        hosts = () if host in _ANY else (host,)
+        options = ConsoleOptions(read_only=read_only, api_only=api_only, allowed_hosts=hosts)
         console = Console(found, options)
         check_exposure(host, console.access)
         return WebServer(MountedConsole(console), listener, base_path=base_path)

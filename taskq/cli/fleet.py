@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import FrameType
 from typing import Final, TypeAlias
 
@@ -367,4 +368,5 @@ def run_fleet(
         fleet.listen()
         return await fleet.run(health_port)
 
-    return anyio.run(run)
+    with listener or nullcontext():
+        return anyio.run(run)

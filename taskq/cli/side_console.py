@@ -79,9 +79,7 @@ def web_options(function: F) -> F:
     """Adds ``--web``, ``--web-host`` and ``--web-port``; the function gets ``web``."""
 
     @wraps(function)
-    def with_web(
-        *, web: bool, web_host: str | None, web_port: int | None, **others: Any
-    ) -> object:
+    def with_web(*, web: bool, web_host: str | None, web_port: int | None, **others: Any) -> object:
         if not web and not (web_host is None and web_port is None):
             raise Refused("--web-host and --web-port are for --web, which serves the console")
         flags = WebFlags(web, web_host or HOST, PORT if web_port is None else web_port)

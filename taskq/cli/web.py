@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
@@ -66,34 +67,36 @@ def web_command(
             found, host, bound(host, port), base_path=base_path,
             read_only=read_only, api_only=api_only,
         )  # fmt: skip
-        run(found, server)
+        serve_until_stopped(server, partial(_announced, found, server))
     finally:
         found.close()
 
 
-def run(found: TaskQ, server: WebServer) -> None:
-    """Serve until a signal stops it; in the main thread."""
+def serve_until_stopped(
+    server: WebServer, beside: Callable[[], Coroutine[Any, Any, object]]
+) -> None:
+    """Serve until a signal stops it, with ``beside`` running; in the main thread."""
     from taskq.web.serving import GRACE
 
     signals = Signals(server.stop, GRACE, what="requests")
     signals.listen()
+
+    async def serve() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(signals.watch)
+            group.start_soon(beside)
+            await server.serve()
+            group.cancel_scope.cancel()
+
     try:
-        anyio.run(
-            partial(_serve, found, server, signals),
-            backend="asyncio",
-            backend_options=backend_options("asyncio"),
-        )
+        anyio.run(serve, backend="asyncio", backend_options=backend_options("asyncio"))
     finally:
         signals.over()
 
 
-async def _serve(found: TaskQ, server: WebServer, signals: Signals) -> None:
-    async with anyio.create_task_group() as group:
-        group.start_soon(signals.watch)
-        await server.open()
-        say(f"console of {found.client.store.location}: {server.entrance}")
-        await server.serve()
-        group.cancel_scope.cancel()
+async def _announced(found: TaskQ, server: WebServer) -> None:
+    await server.open()
+    say(f"console of {found.client.store.location}: {server.entrance}")
 
 
 def _check_visible(found: TaskQ, *, may_be_made: bool) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from taskq.errors import ConfigurationError
+from taskq.web.access import check_mounted
 from taskq.web.application import build
 from taskq.web.console import Console
-from taskq.web.options import ConsoleOptions
+from taskq.web.options import Authenticate, ConsoleOptions
+from taskq.web.role import Role
 
 if TYPE_CHECKING:
-    from litestar.types import ASGIApp, LifeSpanReceive, LifeSpanSend, Receive, Scope, Send
+    from litestar.types import ASGIApp, LifeSpanReceive, LifeSpanSend, Scope
 
     from taskq.app import TaskQ
 
@@ -44,10 +46,13 @@ class MountedConsole:
             case _:
                 await send({"type": "websocket.close", "code": 1000})
 
+    def close_streams(self) -> None:
+        """End every stream at once. From any thread."""
+
     async def aclose(self) -> None:
         """End the streams and give back what the console has opened; the next request opens it
         again. The app itself stays open."""
-        await self.console.aclose()
+        self.close_streams()
 
     async def _lifespan(self, receive: LifeSpanReceive, send: LifeSpanSend) -> None:
         await receive()
@@ -72,13 +77,30 @@ class Placed:
         await self._app(scope, receive, send)
 
 
-def asgi(taskq: TaskQ, **options: Any) -> MountedConsole:
+def asgi(
+    taskq: TaskQ,
+    *,
+    read_only: bool = False,
+    api_only: bool = False,
+    authenticate: Authenticate | None = None,
+    allow_anonymous: Role | None = None,
+    allowed_hosts: Sequence[str] = (),
+) -> MountedConsole:
     """The console of this app as an ASGI application, for Starlette's ``Mount``, FastAPI's
-    ``app.mount``, or a dispatcher of paths. ``options`` are those of ``ConsoleOptions``.
+    ``app.mount``, or a dispatcher of paths. The options are those of ``ConsoleOptions``.
 
-    Raises ConfigurationError where nobody is told apart from anybody: see docs/console.md.
+    Raises ConfigurationError where nobody could use it: see docs/console.md.
     """
-    return MountedConsole(Console(taskq, ConsoleOptions(**options)))
+    options = ConsoleOptions(
+        read_only=read_only,
+        api_only=api_only,
+        authenticate=authenticate,
+        allow_anonymous=allow_anonymous,
+        allowed_hosts=tuple(allowed_hosts),
+    )
+    console = Console(taskq, options)
+    check_mounted(console.access)
+    return MountedConsole(console)
 
 
 def prefix_of(what: str, path: str) -> str:
@@ -108,8 +130,7 @@ def below(path: str, prefix: str) -> bool:
 
 def with_path(scope: Scope, root_path: str, path: str) -> Scope:
     """A copy of a scope for another root path and path."""
-    changed: Any = {**scope, "root_path": root_path, "path": path}
-    return changed
+    return cast("Scope", {**scope, "root_path": root_path, "path": path})
 
 
 def excluding(pattern: str, exclude: str | Sequence[str] | None) -> list[str]:

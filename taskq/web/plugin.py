@@ -6,21 +6,20 @@ import dataclasses
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from litestar import Litestar, asgi
+from litestar import Litestar
 from litestar.config.app import AppConfig
 from litestar.handlers import ASGIRouteHandler
+from litestar.handlers import asgi as asgi_route
 from litestar.plugins import CLIPlugin, InitPlugin
 from litestar.types import Guard, Receive, Scope, Send
 
 from taskq.app import TaskQ
 from taskq.assembly import WorkerArguments
-from taskq.web.access import check_mounted
-from taskq.web.console import Console
-from taskq.web.mounting import MountedConsole, excluding, prefix_of, with_path
+from taskq.web.mounting import asgi, excluding, prefix_of, with_path
 from taskq.web.opening import open_if_there
-from taskq.web.options import Authenticate, ConsoleOptions
+from taskq.web.options import Authenticate
 from taskq.web.role import Role
 
 if TYPE_CHECKING:
@@ -60,16 +59,14 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
         self._worker: WorkerArguments | None = None
         if worker is not False:
             self._worker = WorkerArguments() if worker is True else worker
-        options = ConsoleOptions(
+        self._mounted = asgi(
+            taskq,
             read_only=read_only,
             api_only=api_only,
             authenticate=authenticate,
             allow_anonymous=allow_anonymous,
-            allowed_hosts=tuple(allowed_hosts),
+            allowed_hosts=allowed_hosts,
         )
-        console = Console(taskq, options)
-        check_mounted(console.access)
-        self._mounted = MountedConsole(console)
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the route and the lifespan. The application's compression leaves the console alone,
@@ -95,7 +92,7 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
         csrf = app_config.csrf_config
         prefix = self._prefix
 
-        @asgi(
+        @asgi_route(
             [prefix or "/", f"{prefix}/{{rest:path}}"],
             name=f"taskq:{prefix or '/'}",
             guards=self._guards,
@@ -126,10 +123,10 @@ def _own_scope(scope: Scope, prefix: str) -> Scope:
     raw: bytes = scope.get("raw_path") or b""
     if raw.partition(b"?")[0].endswith(b"/"):
         path += "/"
-    changed: Any = with_path(scope, root + prefix, path if path.startswith(root) else root + path)
+    path = path if path.startswith(root) else root + path
+    changed = cast("dict[str, object]", with_path(scope, root + prefix, path))
     for own in ("path_params", "path_template", "route_handler"):
         changed.pop(own, None)
-    changed["state"] = {
-        name: value for name, value in scope["state"].items() if not name.startswith("_ls_")
-    }
-    return changed
+    state = scope["state"].items()
+    changed["state"] = {name: value for name, value in state if not name.startswith("_ls_")}
+    return cast("Scope", changed)

@@ -48,7 +48,7 @@ class WebServer:
             server_header=False,
             timeout_graceful_shutdown=GRACE,
         )
-        self._server = _Server(config, self._mounted.console.close_streams)
+        self._server = _Server(config, mounted.close_streams)
 
     @property
     def url(self) -> str:
