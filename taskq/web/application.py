@@ -9,7 +9,6 @@ from litestar import Litestar
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp
 
 from taskq import logs
 from taskq.errors import ConfigurationError
@@ -19,11 +18,17 @@ from taskq.web.console import Console
 from taskq.web.permissions import LOOKING, PERMISSIONS, Route
 from taskq.web.problem import on_error, problem_of
 from taskq.web.query import Parameters
+from taskq.web.shell import ASGI, AllowedHosts, Shell
 
 
-def build(console: Console) -> ASGIApp:
-    """The whole console: the shell, and in it the routes. Raises ConfigurationError."""
-    return cast("ASGIApp", application(console))
+def build(console: Console) -> Shell:
+    """The whole console, an ASGI application: the shell, and in it the routes.
+
+    Raises ConfigurationError for an allowed host that is none.
+    """
+    allowed = (*console.app.settings.web_allowed_hosts, *console.options.allowed_hosts)
+    routes = cast("ASGI", application(console))
+    return Shell(routes, AllowedHosts(allowed), read_only=console.options.read_only)
 
 
 def application(console: Console) -> Litestar:
