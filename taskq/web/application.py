@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from litestar import Litestar
@@ -15,6 +15,7 @@ from taskq.errors import ConfigurationError
 from taskq.web.access import guard_of, identity_of
 from taskq.web.api import ROUTES
 from taskq.web.console import Console
+from taskq.web.pages import PAGES
 from taskq.web.permissions import LOOKING, PERMISSIONS, Route
 from taskq.web.problem import on_error, problem_of
 from taskq.web.query import Parameters
@@ -38,7 +39,7 @@ def application(console: Console) -> Litestar:
     """
     parameters = Parameters()
     built = Litestar(
-        route_handlers=[each for each in ROUTES if _is_served(each, console)],
+        route_handlers=[*_served(console)],
         guards=[guard_of(console.access)],
         before_request=parameters.check,
         dependencies={
@@ -64,12 +65,13 @@ def routes_of(built: Litestar) -> Iterable[Route]:
                     yield method, route.path_format
 
 
-def _is_served(handler: HTTPRouteHandler, console: Console) -> bool:
-    """Whether this console has the route: one that can only look has none that commands."""
-    if not console.options.read_only:
-        return True
-    routes = {(str(method), path) for method in handler.http_methods for path in handler.paths}
-    return all(method == "GET" or (method, path) in LOOKING for method, path in routes)
+def _served(console: Console) -> Iterator[HTTPRouteHandler]:
+    """What this console has: one that can only look has no route that commands."""
+    for handler in (*ROUTES, *(() if console.options.api_only else PAGES)):
+        routes = {(str(method), path) for method in handler.http_methods for path in handler.paths}
+        looks = all(method == "GET" or (method, path) in LOOKING for method, path in routes)
+        if looks or not console.options.read_only:
+            yield handler
 
 
 def _check_permissions(routes: Iterable[Route]) -> None:
