@@ -7,20 +7,17 @@ is the whole of it, ``root_path`` the part before the console's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from taskq.app import TaskQ
 from taskq.errors import ConfigurationError
 from taskq.web.access import check_mounted
 from taskq.web.application import build
 from taskq.web.console import Console
 from taskq.web.options import Authenticate, ConsoleOptions
 from taskq.web.role import Role
-
-if TYPE_CHECKING:
-    from litestar.types import ASGIApp, LifeSpanReceive, LifeSpanSend, Scope
-
-    from taskq.app import TaskQ
+from taskq.web.shell import ASGI, Receive, Scope, Send
 
 _PATH: Final = re.compile(r"(/[A-Za-z0-9._~-]+)*\Z")
 
@@ -34,17 +31,14 @@ class MountedConsole:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self._app: ASGIApp = build(console)
+        self._app = build(console)
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection."""
-        match scope["type"]:
-            case "http":
-                await self._app(scope, receive, send)
-            case "lifespan":
-                await self._lifespan(receive, send)
-            case _:
-                await send({"type": "websocket.close", "code": 1000})
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     def close_streams(self) -> None:
         """End every stream at once. From any thread."""
@@ -54,7 +48,7 @@ class MountedConsole:
         again. The app itself stays open."""
         self.close_streams()
 
-    async def _lifespan(self, receive: LifeSpanReceive, send: LifeSpanSend) -> None:
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -66,11 +60,11 @@ class Placed:
     """An ASGI application at a base path of a server, whether a proxy before it takes the base
     path away or leaves it."""
 
-    def __init__(self, app: ASGIApp, base_path: str) -> None:
+    def __init__(self, app: ASGI, base_path: str) -> None:
         self._app = app
         self._prefix = prefix_of("--base-path", base_path)
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection."""
         if scope["type"] == "http" and self._prefix:
             scope = placed(scope, self._prefix)
@@ -128,9 +122,9 @@ def below(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(f"{prefix}/")
 
 
-def with_path(scope: Scope, root_path: str, path: str) -> Scope:
+def with_path(scope: Mapping[str, Any], root_path: str, path: str) -> Scope:
     """A copy of a scope for another root path and path."""
-    return cast("Scope", {**scope, "root_path": root_path, "path": path})
+    return {**scope, "root_path": root_path, "path": path}
 
 
 def excluding(pattern: str, exclude: str | Sequence[str] | None) -> list[str]:

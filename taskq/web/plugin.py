@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, MutableMapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from litestar import Litestar
 from litestar.config.app import AppConfig
@@ -17,10 +17,12 @@ from litestar.types import Guard, Receive, Scope, Send
 
 from taskq.app import TaskQ
 from taskq.assembly import WorkerArguments
-from taskq.web.mounting import asgi, excluding, prefix_of, with_path
+from taskq.web.mounting import asgi, below, excluding, prefix_of, with_path
 from taskq.web.opening import open_if_there
 from taskq.web.options import Authenticate
 from taskq.web.role import Role
+from taskq.web.shell import Receive as ASGIReceive
+from taskq.web.shell import Send as ASGISend
 
 if TYPE_CHECKING:
     from click import Group
@@ -100,7 +102,8 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
             opt={csrf.exclude_from_csrf_key: True} if csrf is not None else None,
         )
         async def console(scope: Scope, receive: Receive, send: Send) -> None:
-            await self._mounted(_own_scope(scope, prefix), receive, send)
+            own = _own_scope(cast("Mapping[str, Any]", scope), prefix)
+            await self._mounted(own, cast("ASGIReceive", receive), cast("ASGISend", send))
 
         return console
 
@@ -115,7 +118,7 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
             yield
 
 
-def _own_scope(scope: Scope, prefix: str) -> Scope:
+def _own_scope(scope: Mapping[str, Any], prefix: str) -> MutableMapping[str, Any]:
     """The scope as the application got it, for what lies at ``prefix``: Litestar has shortened the
     path by its own root path, and by a slash at the end."""
     root: str = scope.get("root_path", "")
@@ -123,10 +126,4 @@ def _own_scope(scope: Scope, prefix: str) -> Scope:
     raw: bytes = scope.get("raw_path") or b""
     if raw.partition(b"?")[0].endswith(b"/"):
         path += "/"
-    path = path if path.startswith(root) else root + path
-    changed = cast("dict[str, object]", with_path(scope, root + prefix, path))
-    for own in ("path_params", "path_template", "route_handler"):
-        changed.pop(own, None)
-    state = scope["state"].items()
-    changed["state"] = {name: value for name, value in state if not name.startswith("_ls_")}
-    return cast("Scope", changed)
+    return with_path(scope, root + prefix, path if below(path, root) else root + path)
