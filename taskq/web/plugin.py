@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import AsyncGenerator, Mapping, MutableMapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from litestar import Litestar
 from litestar.config.app import AppConfig
 from litestar.handlers import ASGIRouteHandler
 from litestar.handlers import asgi as asgi_route
+from litestar.handlers.base import BaseRouteHandler
 from litestar.plugins import CLIPlugin, InitPlugin
-from litestar.types import Guard, Receive, Scope, Send
+from litestar.types import Receive, Scope, Send
 
 from taskq.app import TaskQ
 from taskq.assembly import WorkerArguments
 from taskq.web.mounting import asgi, below, excluding, prefix_of, with_path
 from taskq.web.opening import open_if_there
-from taskq.web.options import Authenticate
+from taskq.web.options import Authenticate, Connection
 from taskq.web.role import Role
 from taskq.web.shell import Receive as ASGIReceive
 from taskq.web.shell import Send as ASGISend
 
 if TYPE_CHECKING:
     from click import Group
+
+Guard = Callable[[Connection, BaseRouteHandler], Awaitable[None] | None]
+"""A guard as Litestar takes it: raises for whom it does not let pass."""
+Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 
 class TaskQPlugin(InitPlugin, CLIPlugin):
@@ -74,7 +79,7 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
         """Add the route and the lifespan. The application's compression leaves the console alone,
         as it would hold back what is streamed."""
         app_config.route_handlers.append(self._route(app_config))
-        app_config.lifespan.append(self._lifespan)
+        app_config.lifespan = [*cast("Sequence[Lifespan]", app_config.lifespan), self._lifespan]
         if (compression := app_config.compression_config) is not None:
             pattern = rf"^{re.escape(self._prefix)}(/|$)"
             app_config.compression_config = dataclasses.replace(

@@ -18,6 +18,8 @@ GRACE: Final = 5
 """Seconds that requests may take to end when the server stops. Streams end at once."""
 
 _BACKLOG: Final = 256
+_NEAR: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""What a browser on this machine says for every address."""
 
 
 class WebServer:
@@ -54,7 +56,7 @@ class WebServer:
     def url(self) -> str:
         """Where its root is, as a browser on this machine reaches it; with a slash at its end."""
         host, port = self._listener.getsockname()[:2]
-        shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        shown = _NEAR.get(str(host), str(host))
         at = f"[{shown}]" if ":" in shown else shown
         return f"http://{at}:{port}{self._prefix}/"
 

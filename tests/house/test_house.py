@@ -45,6 +45,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "concurrent": ("bridge",),
     "trio": ("bridge",),
     "litestar": ("web",),
+    "uvicorn": ("web",),
     "click": ("cli",),
     "rich": ("cli",),
     "signal": ("cli", "processes"),
@@ -62,7 +63,10 @@ HOMES: dict[str, tuple[str, ...]] = {
 }
 """Modules that only these rooms may import: each effect has one home."""
 
-TYPES_ONLY: dict[str, tuple[str, ...]] = {"sqlalchemy": ("app.py", "transaction.py")}
+TYPES_ONLY: dict[str, tuple[str, ...]] = {
+    "sqlalchemy": ("app.py", "transaction.py"),
+    "click": ("web/plugin.py",),
+}
 """Modules that these files besides may name to a type checker: under ``if TYPE_CHECKING``."""
 
 NAMES: dict[str, tuple[str, ...]] = {
