@@ -45,7 +45,9 @@ from taskq.backends.sql.postgres.facade import Facade
 from taskq.backends.sql.postgres.facts import facts
 from taskq.backends.sql.postgres.failures import mapped, notify_queue_is_full
 from taskq.backends.sql.postgres.hints import Hints
+from taskq.backends.sql.postgres.reader import PostgresReader
 from taskq.backends.sql.postgres.schema import look
+from taskq.clock import SystemClock
 from taskq.errors import BackendError, BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import TERMINAL, Activity, Attempt, Ended, Lease, Receipt, Status
@@ -281,6 +283,14 @@ class PostgresBackend(CommonStore):
         enlist = partial(self._enlister.enlist, activities=activities, notify=transaction.notify)
         return await on_connection(transaction, enlist)
 
+    # -- Readable --
+
+    def reader(self, *, connections: int = 2, timeout: float = 2.0) -> PostgresReader:
+        """See ``Readable.reader``."""
+        return PostgresReader(
+            self._address, schema=self._schema, connections=connections, timeout=timeout
+        )
+
     # -- Examinable --
 
     async def examine(self, now: Callable[[], datetime]) -> Sequence[Finding]:
@@ -329,6 +339,9 @@ class PostgresBackend(CommonStore):
     async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
         with self._mapped():
             return await self._facade.read(function)
+
+    def _monotonic(self) -> float:
+        return SystemClock().monotonic()
 
     async def _has_orphans(self, parents: Collection[UUID]) -> bool:
         with self._mapped():
