@@ -6,7 +6,7 @@ ended, as many as the bounds allow; what they kept from being seen is said, neve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from msgspec import Struct
@@ -99,7 +99,7 @@ class Lately:
         newest, cut = await self._newest()
         met = {info.id: info for info in (*newest, *await self._running())}
         wanted = [*self._due(met), *(id for id in named if id not in met)]
-        found = await self._reader.get(wanted) if wanted else {}
+        found: Mapping[UUID, ActivityInfo] = await self._reader.get(wanted)
         met |= found
         told = self._told(met.values())
         self._remember(met.values())

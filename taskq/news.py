@@ -7,9 +7,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from taskq.model import Status
 from taskq.phrases import attempts, outcome, progress_text
 from taskq.printing import instant
-from taskq.model import Status
 from taskq.progress import Progress
 from taskq.snapshot import ActivityInfo
 

@@ -21,7 +21,7 @@ def printable_lines(text: str) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """One line of at most ``limit`` characters, ending in ``…`` where something is left out."""
-    line = printable(text)
+    line = printable(text[: limit + 1])
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

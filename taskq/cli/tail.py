@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -92,7 +91,7 @@ def _follow_all(found: TaskQ, wanted: Filter, show: Callable[[News], None]) -> N
         with _bell(found, Topic.READY, Topic.DONE) as bell:
             client.call_sync(lately.begin)
             while True:
-                look = _patiently(partial(client.call_sync, lately.look))
+                look = _patiently(lambda: client.call_sync(lately.look))
                 if look.cut:
                     say(TOO_MANY)
                 for each in look.news:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from taskq.app import TaskQ
 from taskq.backends import Inspector
+from taskq.web.live.hub import Hub
 from taskq.web.options import ConsoleOptions
 
 T = TypeVar("T")
@@ -26,6 +27,7 @@ class Console:
         self.app = app
         self.options = options
         self.reader: Inspector = app.client.store
+        self.hub = Hub(self)
 
     async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
         """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises

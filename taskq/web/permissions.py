@@ -12,5 +12,7 @@ Route = tuple[str, str]
 
 PERMISSIONS: Final[Mapping[Route, Role | None]] = {
     ("GET", "/api/stats"): Role.VIEWER,
+    ("GET", "/api/stream"): Role.VIEWER,
+    ("GET", "/api/observability/stream"): Role.VIEWER,
 }
 """The least role for each route; None: everybody, without being known."""
