@@ -385,6 +385,11 @@ def still_waiting(message: str) -> None:
     logger.warning("%s", message)
 
 
+def stream_failed(error: Exception) -> None:
+    """Say that the console's live stream broke off; its clients come again, and it begins anew."""
+    logger.error("the console's live stream broke off: %s", error, exc_info=error)
+
+
 def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
     """Say that a listener raised."""
     logger.error(

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, TypeVarTuple
 from taskq.app import TaskQ
 from taskq.backends import Inspector
 from taskq.web.access import Access
+from taskq.web.live.hub import Hub
 from taskq.web.options import ConsoleOptions
 from taskq.web.reading import Reading
 from taskq.web.role import Identity, Role
@@ -31,6 +32,7 @@ class Console:
         self.access = Access(app.settings, options, app.clock)
         self._reading = Reading(app.client)
         self.reader: Inspector = self._reading.inspector
+        self.hub = Hub(self)
 
     async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
         """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises

@@ -19,6 +19,8 @@ PERMISSIONS: Final[Mapping[Route, Role | None]] = {
     ("POST", "/api/session"): None,
     ("POST", "/api/session/end"): Role.VIEWER,
     ("GET", "/api/stats"): Role.VIEWER,
+    ("GET", "/api/stream"): Role.VIEWER,
+    ("GET", "/api/observability/stream"): Role.VIEWER,
 }
 """The least role for each route; None: everybody, without being known."""
 

@@ -33,6 +33,9 @@ CORE = {
     "occurrences",
     "schedule",
     "defining",
+    "printing",
+    "phrases",
+    "news",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -9,5 +9,6 @@ from litestar.handlers import HTTPRouteHandler
 
 from taskq.web.api.overview import OVERVIEW
 from taskq.web.api.session import SESSION
+from taskq.web.api.stream import STREAM
 
-ROUTES: tuple[HTTPRouteHandler, ...] = (*SESSION, *OVERVIEW)
+ROUTES: tuple[HTTPRouteHandler, ...] = (*SESSION, *OVERVIEW, *STREAM)
