@@ -30,13 +30,12 @@ def greet(name: str) -> str:
     return f"hello {name}"
 
 
-@require_POST
 def welcome(_: HttpRequest, name: str) -> HttpResponse:
     """Answers when the greeting is stored, and does not wait for it."""
     return HttpResponse(str(greet.delay(name).id))
 
 
-urlpatterns = [path("greetings/<name>", welcome)]
+urlpatterns = [path("greetings/<name>", require_POST(welcome))]
 
 settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["127.0.0.1"], SECRET_KEY=TOKEN)
 django.setup()

@@ -45,5 +45,7 @@ class Console:
         return identity.role > Role.VIEWER or self.app.settings.web_viewer_payloads
 
     async def aclose(self) -> None:
-        """Give back the reader's connections. Safe to repeat; asked again, it opens them again."""
+        """End the streams and give back the reader's connections. Safe to repeat; asked again, it
+        opens them again."""
+        await self.hub.aclose()
         await self._reading.aclose()

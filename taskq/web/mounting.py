@@ -42,11 +42,12 @@ class MountedConsole:
 
     def close_streams(self) -> None:
         """End every stream at once. From any thread."""
+        self.console.hub.close()
 
     async def aclose(self) -> None:
         """End the streams and give back what the console has opened; the next request opens it
         again. The app itself stays open."""
-        self.close_streams()
+        await self.console.aclose()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

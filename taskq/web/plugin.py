@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from litestar import Litestar
 from litestar.config.app import AppConfig
+from litestar.exceptions import NotFoundException
 from litestar.handlers import ASGIRouteHandler
 from litestar.handlers import asgi as asgi_route
 from litestar.handlers.base import BaseRouteHandler
@@ -18,7 +19,7 @@ from litestar.types import Receive, Scope, Send
 
 from taskq.app import TaskQ
 from taskq.assembly import WorkerArguments
-from taskq.web.mounting import asgi, below, excluding, prefix_of, with_path
+from taskq.web.mounting import asgi, excluding, prefix_of, with_path
 from taskq.web.opening import open_if_there
 from taskq.web.options import Authenticate, Connection
 from taskq.web.role import Role
@@ -94,15 +95,15 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
         cli.add_command(HostedCommands(self.taskq))
 
     def _route(self, app_config: AppConfig) -> ASGIRouteHandler:
-        """Two paths rather than Litestar's mount, which would also answer /taskqs at /taskq. The
-        console checks where a command comes from itself, so that no CSRF token is asked for."""
+        """The console checks where a command comes from itself: no CSRF token is asked for."""
         csrf = app_config.csrf_config
         prefix = self._prefix
 
         @asgi_route(
-            [prefix or "/", f"{prefix}/{{rest:path}}"],
+            prefix or "/",
             name=f"taskq:{prefix or '/'}",
             guards=self._guards,
+            is_mount=True,
             copy_scope=True,
             opt={csrf.exclude_from_csrf_key: True} if csrf is not None else None,
         )
@@ -114,7 +115,7 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncGenerator[None]:
-        await open_if_there(self.taskq)
+        await open_if_there(self._mounted.console)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.taskq.aclose)
             stack.push_async_callback(self._mounted.aclose)
@@ -124,11 +125,14 @@ class TaskQPlugin(InitPlugin, CLIPlugin):
 
 
 def _own_scope(scope: Mapping[str, Any], prefix: str) -> MutableMapping[str, Any]:
-    """The scope as the application got it, for what lies at ``prefix``: Litestar has shortened the
-    path by its own root path, and by a slash at the end."""
-    root: str = scope.get("root_path", "")
-    path: str = scope["path"].rstrip("/")
-    raw: bytes = scope.get("raw_path") or b""
-    if raw.partition(b"?")[0].endswith(b"/"):
-        path += "/"
-    return with_path(scope, root + prefix, path if below(path, root) else root + path)
+    """The scope as ASGI has it, for what lies at ``prefix``: Litestar takes the prefix off the path
+    and puts a slash at its end. Raises NotFoundException for a path that only begins like it, as
+    /taskqs does, which Litestar takes for one below a mount at /taskq."""
+    below: str = scope["path"]
+    if not below.startswith("/"):
+        raise NotFoundException
+    raw: bytes = scope.get("raw_path") or b"/"
+    if not raw.partition(b"?")[0].endswith(b"/"):
+        below = below.rstrip("/")
+    root = f"{scope.get('root_path', '')}{prefix}"
+    return with_path(scope, root, root + below)

@@ -73,7 +73,7 @@ class WebServer:
         """Open what the console looks at, if it is there. Raises what waiting would not help, with
         the socket closed."""
         try:
-            await open_if_there(self._mounted.console.app)
+            await open_if_there(self._mounted.console)
         except BaseException:
             self._listener.close()
             raise

@@ -17,9 +17,7 @@ NEEDS = {"console_litestar": "litestar", "console_fastapi": "fastapi", "console_
 
 
 @pytest.fixture(params=NEEDS)
-def example(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Any:
+def example(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An example's module, on a database of its own."""
     name = str(request.param)
     pytest.importorskip(NEEDS[name])
@@ -44,6 +42,10 @@ def test_the_console_is_there_below_the_hosts_own_routes(example: Any) -> None:
         stats = client.get("/taskq/api/stats")
         assert stats.status_code == 200
         assert sum(stats.json()["by_status"].values()) == 1
+
+        with client.stream("GET", "/taskq/api/stream") as stream:
+            assert stream.status_code == 200
+            assert any(line == "event: hello" for line in stream.iter_lines())
 
         location = client.get("/taskq").headers["location"]
         assert client.base_url.join(location).path == "/taskq/"

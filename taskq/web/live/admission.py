@@ -15,4 +15,7 @@ async def admitted(console: Console, request: Request[Any, Any, Any]) -> Form | 
 
     Asked again while the stream lasts: what has changed since ends it.
     """
-    return Form.FULL
+    identity = await console.access.identify(request)
+    if identity is None:
+        return None
+    return Form.FULL if console.shows_payloads(identity) else Form.VEILED
