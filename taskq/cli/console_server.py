@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import TYPE_CHECKING, Final
 
@@ -53,5 +54,6 @@ def bound(host: str, port: int, flag: str = "--port") -> socket.socket:
     try:
         return listening(host, port)
     except OSError as error:
-        reason = error.strerror or error
+        known = error.errno is not None and not isinstance(error, socket.gaierror)
+        reason = os.strerror(error.errno) if known else error.strerror
         raise NotDone(f"{flag} {port} of {host} cannot be listened on: {reason}") from error

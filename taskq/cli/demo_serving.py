@@ -38,8 +38,8 @@ def serve_demo(app: TaskQ, worker: subprocess.Popen[bytes], port: int) -> None:
             await call()
             await anyio.sleep(PAUSE)
 
-    emit(f"the demo goes on until Ctrl-C, with its console at {server.entrance}")
-    serve_until_stopped(server, beside)
+    said = "the demo goes on until Ctrl-C, with its console at"
+    serve_until_stopped(server, lambda url: emit(f"{said} {url}"), beside)
     if worker.poll() is not None:
         raise NotDone(f"the worker ended by itself, with exit code {worker.returncode}")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
+from anyio import sleep_forever
 
 from taskq.app import TaskQ
 from taskq.cli.command import Command
@@ -67,21 +67,27 @@ def web_command(
             found, host, bound(host, port), base_path=base_path,
             read_only=read_only, api_only=api_only,
         )  # fmt: skip
-        serve_until_stopped(server, partial(_announced, found, server))
+        where = found.client.store.location
+        serve_until_stopped(server, lambda url: say(f"console of {where}: {url}"))
     finally:
         found.close()
 
 
 def serve_until_stopped(
-    server: WebServer, beside: Callable[[], Coroutine[Any, Any, object]]
+    server: WebServer,
+    announce: Callable[[str], object],
+    beside: Callable[[], Coroutine[Any, Any, object]] = sleep_forever,
 ) -> None:
-    """Serve until a signal stops it, with ``beside`` running; in the main thread."""
+    """Serve until a signal stops it, with ``beside`` running; in the main thread. ``announce`` is
+    given where to begin, once that answers."""
     from taskq.web.serving import GRACE
 
     signals = Signals(server.stop, GRACE, what="requests")
     signals.listen()
 
     async def serve() -> None:
+        await server.open()
+        announce(server.entrance)
         async with anyio.create_task_group() as group:
             group.start_soon(signals.watch)
             group.start_soon(beside)
@@ -92,11 +98,6 @@ def serve_until_stopped(
         anyio.run(serve, backend="asyncio", backend_options=backend_options("asyncio"))
     finally:
         signals.over()
-
-
-async def _announced(found: TaskQ, server: WebServer) -> None:
-    await server.open()
-    say(f"console of {found.client.store.location}: {server.entrance}")
 
 
 def _check_visible(found: TaskQ, *, may_be_made: bool) -> None:

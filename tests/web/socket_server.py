@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,29 +11,21 @@ import httpx
 import uvicorn
 
 from taskq.bridge import serve_in_thread
-from taskq.web.serving import listening
+from taskq.web.serving import WebServer, listening
 from taskq.web.shell import ASGI
 
 
-class Host(uvicorn.Server):
-    """uvicorn's, in a thread: it takes no signals there."""
-
-    async def serve_briefly(self, listener: object) -> None:
-        await self.serve(sockets=[listener])  # type: ignore[list-item]
-
-
 @contextmanager
-def served(app: ASGI, *, lifespan: str = "auto") -> Iterator[httpx.Client]:
-    """A client of the application."""
+def served(app: ASGI) -> Iterator[httpx.Client]:
+    """A client of the application, which uvicorn serves with its lifespan."""
     listener = listening("127.0.0.1", 0)
-    config = uvicorn.Config(
-        app, log_config=None, lifespan=lifespan, timeout_graceful_shutdown=2, ws="none"
-    )  # type: ignore[arg-type]
-    server = Host(config)
     port = listener.getsockname()[1]
-    thread = serve_in_thread(server.serve_briefly, listener)
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2, ws="none")
+    )
+    thread = serve_in_thread(serve, server, listener)
     try:
-        anyio.run(_started, server)
+        anyio.run(started, server)
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10) as client:
             yield client
     finally:
@@ -40,13 +33,30 @@ def served(app: ASGI, *, lifespan: str = "auto") -> Iterator[httpx.Client]:
         thread.wait(10)
 
 
-async def _started(server: Host) -> None:
+async def serve(server: uvicorn.Server, listener: socket.socket) -> None:
+    await server.serve(sockets=[listener])
+
+
+async def started(server: uvicorn.Server) -> None:
     with anyio.fail_after(10):
         while not server.started:
             await anyio.sleep(0.01)
 
 
+@contextmanager
+def running(server: WebServer) -> Iterator[httpx.Client]:
+    """A client of a console's own server; it has ended afterwards."""
+    thread = serve_in_thread(server.serve)
+    try:
+        with httpx.Client(base_url=server.url, timeout=10) as client:
+            yield client
+    finally:
+        server.stop()
+        thread.wait(10)
+
+
 def sign_in(client: httpx.Client, base: str, proof: dict[str, str]) -> httpx.Response:
     """Log in as the page does; the client keeps the session."""
-    origin = str(client.base_url).rstrip("/")
-    return client.post(f"{base}/api/session", json=proof, headers={"origin": origin})
+    url = client.base_url
+    origin = f"{url.scheme}://{url.netloc.decode()}"
+    return client.post(f"{base}api/session", json=proof, headers={"origin": origin})

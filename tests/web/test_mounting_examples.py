@@ -38,7 +38,7 @@ def test_the_console_is_there_below_the_hosts_own_routes(example: Any) -> None:
         assert stored.status_code in (200, 201)
 
         assert client.get("/taskq/api/stats").status_code == 401
-        assert sign_in(client, "/taskq", {"token": example.TOKEN}).status_code == 200
+        assert sign_in(client, "/taskq/", {"token": example.TOKEN}).status_code == 200
         stats = client.get("/taskq/api/stats")
         assert stats.status_code == 200
         assert sum(stats.json()["by_status"].values()) == 1
