@@ -22,7 +22,7 @@ from taskq.cli.command import Command
 from taskq.cli.console_server import PORT
 from taskq.cli.demo_app import build
 from taskq.cli.demo_serving import serve_demo
-from taskq.cli.failure import NotDone
+from taskq.cli.failure import NotDone, Refused
 from taskq.cli.output import emit, emit_table, on_terminal
 from taskq.cli.text import duration, printable
 from taskq.hooks import hook_type
@@ -49,20 +49,22 @@ class Expected(Struct, frozen=True, kw_only=True):
 @click.option("--keep", is_flag=True, help="Keep the folder with the database and the log.")
 @click.option("--serve", is_flag=True, help="Then go on until Ctrl-C, with the console.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True,
-    help="The console's port; 0 chooses one.",
+    "--port", type=click.IntRange(0, 65535),
+    help=f"The console's port; 0 chooses one.  [default: {PORT}]",
 )  # fmt: skip
 @click.option(
     "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
     show_default=True, help="The worker's event loop.",
 )  # fmt: skip
-def demo_command(keep: bool, serve: bool, port: int, backend: str) -> None:
+def demo_command(keep: bool, serve: bool, port: int | None, backend: str) -> None:
     """Run a small workload on SQLite in a temporary folder, with a live worker.
 
     Priorities, a delay, retries, a dead letter with its hook, a parent with children, an
     idempotency key and a sync handler. Exit code 1 when anything did not end as it should.
     """
-    where = port if serve else None
+    if port is not None and not serve:
+        raise Refused("--port is for --serve")
+    where = (PORT if port is None else port) if serve else None
     with _interruptible():
         if keep:
             _demonstrate(Path(tempfile.mkdtemp(prefix="taskq-demo-")), backend, where, keep=True)

@@ -64,10 +64,13 @@ class WebServer:
     def entrance(self) -> str:
         """Where to begin: a link that logs in once, valid for 10 minutes, where there is no other
         way to log in; else the root. Each call makes a new link, and the one before it void."""
-        access = self._mounted.console.access
-        if access.configured or access.anonymous is not None:
+        console = self._mounted.console
+        if console.access.configured or console.access.anonymous is not None:
             return self.url
-        return f"{self.url}login#{access.one_time_login().token}"
+        token = console.access.one_time_login().token
+        if console.options.api_only:
+            return f'{self.url}api/session, for one POST of {{"link": "{token}"}}'
+        return f"{self.url}login#{token}"
 
     async def open(self) -> None:
         """Open what the console looks at, if it is there. Raises what waiting would not help, with

@@ -1,4 +1,4 @@
-"""``taskq web`` and ``taskq worker --web``: consoles in processes of their own, and how they end."""
+"""``taskq web`` and ``taskq worker --web``: consoles in processes of their own."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from pathlib import Path
@@ -23,14 +24,22 @@ from tests.web.socket_server import running, sign_in
 VIEWER = {"authorization": f"Bearer {TOKENS['viewer']}"}
 
 
-def server_of(taskq: TaskQ, **options: str) -> WebServer:
-    console = Console(taskq, ConsoleOptions())
+def server_of(taskq: TaskQ, *, api_only: bool = False, **options: str) -> WebServer:
+    console = Console(taskq, ConsoleOptions(api_only=api_only))
     return WebServer(MountedConsole(console), listening("127.0.0.1", 0), **options)
 
 
 @pytest.fixture
 def taskq() -> TaskQ:
     return TaskQ("memory://", web_tokens={"viewer": f"viewer:{TOKENS['viewer']}"})
+
+
+def test_without_a_page_the_link_is_to_be_posted() -> None:
+    server = server_of(TaskQ("memory://"), api_only=True)
+    where, _, proof = server.entrance.partition(", for one POST of ")
+    with running(server) as client:
+        assert where == f"{server.url}api/session"
+        assert sign_in(client, "", json.loads(proof)).status_code == 200
 
 
 @pytest.mark.parametrize("asked", ["/ops/api/stats", "/api/stats"])
