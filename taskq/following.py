@@ -99,7 +99,9 @@ class Lately:
         newest, cut = await self._newest()
         met = {info.id: info for info in (*newest, *await self._running())}
         wanted = [*self._due(met), *(id for id in named if id not in met)]
-        found: Mapping[UUID, ActivityInfo] = await self._reader.get(wanted)
+        found: Mapping[UUID, ActivityInfo] = {}
+        if wanted:
+            found = await self._reader.get(wanted)
         met |= found
         told = self._told(met.values())
         self._remember(met.values())
@@ -143,7 +145,7 @@ class Lately:
     def _told(self, infos: Iterable[ActivityInfo]) -> tuple[News, ...]:
         now = self._clock.now()
         fresh = [each for info in infos for each in news(self._before(info), info, now)]
-        return tuple(sorted(fresh, key=lambda each: each.at))
+        return tuple(sorted(fresh, key=lambda each: (each.at, each.info.id)))
 
     def _before(self, info: ActivityInfo) -> Seen | None:
         """What was known of it. What was there before the first look, or was forgotten, is not
