@@ -133,6 +133,13 @@ class Listener:
         self._moved = anyio.Event()
 
 
+async def until(so: Callable[[], object]) -> None:
+    """Until that is so; asked again and again."""
+    with anyio.fail_after(PATIENCE):
+        while not so():
+            await anyio.sleep(0.01)
+
+
 def _event(block: str) -> tuple[str, str | None, Any]:
     fields = dict(line.split(": ", 1) for line in block.splitlines())
     return fields.get("event", ""), fields.get("id"), json.loads(fields["data"])
@@ -142,5 +149,5 @@ async def listening(group: TaskGroup, asgi: Any, **how: Any) -> Listener:
     """One who listens from now on: the stream has told where it begins."""
     listener = Listener(asgi, **how)
     group.start_soon(listener.run)
-    await listener.until(lambda: listener.events or "data: " in listener.body.decode())
+    await listener.until(lambda: b"hello" in listener.body or b"reset" in listener.body)
     return listener

@@ -23,7 +23,7 @@ from taskq.web.application import application
 from taskq.web.live.broadcast import BOUNDS
 from taskq.web.live.event import Form
 from tests.faulty import FaultyBackend
-from tests.web.listening import PATIENCE, Listener, hurried, listening
+from tests.web.listening import Listener, hurried, listening, until
 from tests.web.stage import NO, Stage, at_once
 
 
@@ -49,9 +49,7 @@ class House:
         return [*self.faulty.inner._watches.values()]
 
     async def until_idle(self) -> None:
-        with anyio.fail_after(PATIENCE):
-            while self.hub.running:
-                await anyio.sleep(0.01)
+        await until(lambda: not self.hub.running)
 
 
 @pytest.fixture
@@ -139,9 +137,7 @@ async def test_the_numbers_are_told_when_they_change(house: House) -> None:
         await listener.until(lambda: listener.of("stats")[-1:] and _pending(listener) == 2)
         told = len(listener.of("stats"))
         asked = house.faulty.calls["stats"]
-        with anyio.fail_after(PATIENCE):
-            while house.faulty.calls["stats"] < asked + 3:
-                await anyio.sleep(0.01)
+        await until(lambda: house.faulty.calls["stats"] >= asked + 3)
         assert len(listener.of("stats")) == told
         await leave(listener)
 

@@ -140,10 +140,11 @@ class EventStream(ASGIResponse):
 
 
 def _as_seeds(message: Message, written: bytes | None) -> bytes:
-    """``data:`` lines alone; that something was lost is a comment."""
+    """``data:`` lines alone; what that stream has no event for is a comment, but for numbers."""
     if written is not None:
         return b"data: %s\n\n" % written
-    return b": gap\n\n" if message.event.kind in (Kind.GAP, Kind.RESET) else b""
+    kind = message.event.kind
+    return b"" if kind is Kind.STATS else b": %s\n\n" % kind.encode()
 
 
 def _welcome(form: Form) -> bytes:
