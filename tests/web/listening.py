@@ -14,7 +14,15 @@ from taskq.web.live.broadcast import Rhythm
 from taskq.web.live.hub import Hub
 
 FAST = Rhythm(
-    rest=0.005, share=0.0, poll=0.01, idle=0.01, stats=0.0, quiet=0.0, survey=0.0, linger=0.05
+    rest=0.005,
+    share=0.0,
+    poll=0.01,
+    idle=0.01,
+    stats=0.0,
+    quiet=0.0,
+    survey=0.0,
+    thorough=0.0,
+    linger=0.05,
 )
 """As fast as it goes, so that no test waits for a look."""
 PATIENCE = 10.0

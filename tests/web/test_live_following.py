@@ -121,6 +121,17 @@ def test_more_than_a_look_follows_are_looked_at_in_turn(stage: Stage) -> None:
     assert {id for look in told for id, _ in look} == {*ids}
 
 
+def test_a_look_may_leave_out_what_was_waiting_but_not_what_runs(stage: Stage) -> None:
+    ids = stage.add(3)
+    follower = Follower(stage, page=1)
+    at_once(follower.lately.survey())
+    stage.start(1)
+    assert at_once(follower.lately.look([ids[0]], 0)).news
+    stage.cancel(ids[:2])
+    assert [each.what for each in at_once(follower.lately.look((), 0)).news] == ["cancel_requested"]
+    assert [each.info.id for each in at_once(follower.lately.look((), 2)).news] == [ids[1]]
+
+
 def test_a_look_that_failed_loses_nothing() -> None:
     """fault:I31"""
     stage = Stage()

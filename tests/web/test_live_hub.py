@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
 
 import anyio
 import pytest
@@ -23,7 +24,7 @@ from taskq.web.application import application
 from taskq.web.live.broadcast import BOUNDS
 from taskq.web.live.event import Form
 from tests.faulty import FaultyBackend
-from tests.web.listening import Listener, hurried, listening, until
+from tests.web.listening import FAST, Listener, hurried, listening, until
 from tests.web.stage import NO, Stage, at_once
 
 
@@ -42,6 +43,15 @@ class House:
         """A hint, as other processes send them."""
         for watch in self.watches:
             watch.tell(hint)
+
+    @contextmanager
+    def silence(self) -> Generator[None]:
+        """Meanwhile hints are lost."""
+        watches = self.faulty.inner._watches
+        kept = dict(watches)
+        watches.clear()
+        yield
+        watches.update(kept)
 
     @property
     def watches(self) -> list[MemoryWatch]:
@@ -114,6 +124,24 @@ async def test_progress_is_told_though_nothing_hints_at_it(house: House) -> None
     [told] = listener.of("activity")
     assert told["what"] == "progress"
     assert told["progress"] == {"done": 3.0, "total": 12.0, "percent": 25.0, "note": "reading"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_what_ends_is_found_by_its_hint(house: House, named: bool) -> None:
+    house.hub = hurried(house.console, replace(FAST, thorough=3600.0))
+    id, *_ = house.stage.add(300)
+    async with anyio.create_task_group() as group:
+        listener = await listening(group, house.asgi)
+        await until(lambda: house.faulty.calls["list"] > 10)
+        if named:
+            house.stage.cancel([id])
+        else:
+            with house.silence():
+                house.stage.cancel([id])
+            house.say(Hint(Topic.DONE))
+        await listener.until(lambda: listener.whats == [(str(id), "cancelled")])
+        await leave(listener)
+    await house.hub.aclose()
 
 
 async def test_pauses_that_change_are_told_and_no_others(house: House) -> None:

@@ -13,8 +13,8 @@ from taskq.backends import ProgressReport
 from taskq.progress import progress_of
 from taskq.web import Console, ConsoleOptions
 from taskq.web.live.event import Form
-from taskq.web.live.hub import Hub
-from taskq.web.live.sse import EventStream, Pace
+from taskq.web.live.hub import Hub, Pace
+from taskq.web.live.sse import EventStream
 from tests.web.listening import Listener, hurried, listening
 from tests.web.stage import NO, Stage, at_once
 
@@ -64,15 +64,17 @@ async def test_it_is_an_event_stream_that_nothing_keeps_or_changes_on_the_way(hu
 
 async def test_silence_is_broken_by_a_comment(hub: Hub) -> None:
     """seed:O5"""
+    hub.pace = Pace(silence=0.03)
     async with anyio.create_task_group() as group:
-        listener = await listening(group, EventStream(hub, pace=Pace(silence=0.03)))
+        listener = await listening(group, EventStream(hub))
         await listener.until(lambda: listener.blocks.count(": keep-alive") == 2)
         listener.leave()
 
 
 async def test_one_who_never_reads_is_let_go(hub: Hub) -> None:
     """threat:T8"""
-    listener = Listener(EventStream(hub, pace=Pace(patience=0.03)), reads=False)
+    hub.pace = Pace(patience=0.03)
+    listener = Listener(EventStream(hub), reads=False)
     async with anyio.create_task_group() as group:
         group.start_soon(listener.run)
         await listener.until_ended()
@@ -81,8 +83,9 @@ async def test_one_who_never_reads_is_let_go(hub: Hub) -> None:
 
 async def test_a_stream_ends_after_its_life_and_says_so(hub: Hub) -> None:
     """threat:T8"""
+    hub.pace = Pace(life=0.03)
     async with anyio.create_task_group() as group:
-        listener = await listening(group, EventStream(hub, pace=Pace(life=0.03)))
+        listener = await listening(group, EventStream(hub))
         await listener.until_ended()
     assert hub.streams == 0
 
@@ -98,7 +101,8 @@ async def test_one_who_may_not_listen_any_more_is_cut_off_though_events_flow(
         return answers.pop(0)
 
     async with anyio.create_task_group() as group:
-        stream = EventStream(hub, recheck=recheck, pace=Pace(recheck=0.01))
+        hub.pace = Pace(recheck=0.01)
+        stream = EventStream(hub, recheck=recheck)
         listener = await listening(group, stream)
         await listener.until_ended()
     assert answers == [] and hub.streams == 0
