@@ -94,12 +94,15 @@ class Lately:
         self._remember(met.values())
         return Look(news=told)
 
-    async def look(self, named: Collection[UUID] = ()) -> Look:
-        """What is new. Those ``named`` are looked at too, whatever is known of them."""
+    async def look(self, named: Collection[UUID] = (), resting: int | None = None) -> Look:
+        """What is new. Those ``named`` are looked at too, whatever is known of them; of those that
+        were not running, ``resting`` at the most, ``followed`` where it says nothing."""
         newest, cut = await self._newest()
         met = {info.id: info for info in (*newest, *await self._running())}
-        wanted = [*self._due(met), *(id for id in named if id not in met)]
-        found: Mapping[UUID, ActivityInfo] = await self._reader.get(wanted)
+        wanted = [*self._due(met, resting), *(id for id in named if id not in met)]
+        found: Mapping[UUID, ActivityInfo] = {}
+        if wanted:
+            found = await self._reader.get(wanted)
         met |= found
         told = self._told(met.values())
         self._remember(met.values())
@@ -132,18 +135,21 @@ class Lately:
     async def _page(self, wanted: Filter, before: UUID | None) -> Sequence[ActivityInfo]:
         return (await self._reader.list(wanted, Page(limit=self._bounds.page, before=before))).items
 
-    def _due(self, met: Collection[UUID]) -> list[UUID]:
+    def _due(self, met: Collection[UUID], resting: int | None) -> list[UUID]:
         """Those known that are to be looked at by their ids. What is known is in the order in which
         it was looked at."""
-        alive = [id for id, seen in self._seen.items() if not seen.status.terminal]
-        unmet = [id for id in alive if id not in met]
-        unmet.sort(key=lambda id: self._seen[id].status is not Status.PROCESSING)
-        return unmet[: self._bounds.followed]
+        followed = self._bounds.followed
+        running: list[UUID] = []
+        others: list[UUID] = []
+        for id, seen in self._seen.items():
+            if not seen.status.terminal and id not in met:
+                (running if seen.status is Status.PROCESSING else others).append(id)
+        return [*running, *others[:resting]][:followed]
 
     def _told(self, infos: Iterable[ActivityInfo]) -> tuple[News, ...]:
         now = self._clock.now()
         fresh = [each for info in infos for each in news(self._before(info), info, now)]
-        return tuple(sorted(fresh, key=lambda each: each.at))
+        return tuple(sorted(fresh, key=lambda each: (each.at, each.info.id)))
 
     def _before(self, info: ActivityInfo) -> Seen | None:
         """What was known of it. What was there before the first look, or was forgotten, is not

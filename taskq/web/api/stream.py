@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from litestar import Request, get
 from litestar.di import NamedDependency
+from litestar.openapi import ResponseSpec
 from litestar.params import QueryParameter
 
 from taskq.web.console import Console
@@ -26,8 +27,17 @@ After = Annotated[
     ),
 ]
 
+ANSWER: Final = {
+    200: ResponseSpec(
+        str,
+        description="Server-sent events.",
+        media_type="text/event-stream",
+        generate_examples=False,
+    )
+}
 
-@get("/api/stream", media_type="text/event-stream")
+
+@get("/api/stream", media_type="text/event-stream", responses=ANSWER)
 async def stream(
     request: Request[Any, Any, Any], console: NamedDependency[Console], after: After = None
 ) -> EventStream:
@@ -39,7 +49,7 @@ async def stream(
     return await _opened(console, request, request.headers.get("last-event-id") or after)
 
 
-@get("/api/observability/stream", media_type="text/event-stream")
+@get("/api/observability/stream", media_type="text/event-stream", responses=ANSWER)
 async def seeds_stream(
     request: Request[Any, Any, Any], console: NamedDependency[Console]
 ) -> EventStream:

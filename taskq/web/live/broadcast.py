@@ -30,7 +30,10 @@ from taskq.web.views.stats import StatsView
 
 RING: Final = 10_000
 """Events that can be had again."""
-BOUNDS: Final = Bounds(followed=500, remembered=20_000, running=500)
+BOUNDS: Final = Bounds(page=100, pages=10, followed=500, remembered=20_000, running=500)
+HINTED: Final = 100
+"""Of those known that wait, so many are looked at when hints say what has moved; all that bounds
+allow where they do not say what, or when it is time; none otherwise."""
 NAMED: Final = 1000
 """Activities that hints have named, at one look."""
 PATIENCE: Final = 5.0
@@ -44,9 +47,10 @@ class Rhythm(Struct, frozen=True, kw_only=True):
 
     ``rest`` is between two looks at the least, and ``share`` times as long as the look took;
     ``poll`` without a hint while anything happens or runs, ``idle`` otherwise. Numbers come every
-    ``stats`` at the most, and are looked at every ``quiet`` while nothing happens. ``survey`` is
-    between two looks at all that has not ended, ``backlog`` between two gaps for what of it cannot
-    be followed. ``linger``: how long to go on when nobody listens.
+    ``stats`` at the most, and are looked at every ``quiet`` while nothing happens; both are longer
+    where they take long. ``survey`` is between two looks at all that has not ended, ``thorough``
+    between two looks that trust no hint, ``backlog`` between two gaps for what cannot be followed.
+    ``linger``: how long to go on when nobody listens.
     """
 
     rest: float = 0.25
@@ -57,6 +61,7 @@ class Rhythm(Struct, frozen=True, kw_only=True):
     quiet: float = 10.0
     survey: float = 2.0
     backlog: float = 5.0
+    thorough: float = 5.0
     linger: float = 5.0
 
 
@@ -96,6 +101,8 @@ class Broadcast:
         self._numbers: StatsView | None = None
         self._numbers_due = True
         self._counted_at = self._surveyed_at = self._blinded_at = float("-inf")
+        self._thorough_at = float("-inf")
+        self._look_took = self._count_took = 0.0
         self._clock = source.app.clock
 
     def stop(self) -> None:
@@ -120,13 +127,13 @@ class Broadcast:
         heard_at = anyio.current_time()
         try:
             while not self._stop.rung:
-                began = anyio.current_time()
+                now = anyio.current_time()
                 if not self._alone():
-                    heard_at = began
-                elif began - heard_at >= self._rhythm.linger and self._retire():
+                    heard_at = now
+                elif now - heard_at >= self._rhythm.linger and self._retire():
                     return
                 await self._turn()
-                await self._rest(anyio.current_time() - began)
+                await self._rest()
         finally:
             await self._end_watch()
 
@@ -158,19 +165,23 @@ class Broadcast:
             await self._survey()
             self.begun = True
         told = self._heard.take(NAMED)
+        began = anyio.current_time()
         try:
             await self._look_for(told)
         except BaseException:
             self._heard.put_back(told)
             raise
+        self._look_took = anyio.current_time() - began
         await self._count()
 
     async def _look_for(self, told: Told) -> None:
         rhythm = self._rhythm
-        look = await self._source.ask(self._lately.look, told.ids)
+        was_blind = self._lately.blind
+        look = await self._source.ask(self._lately.look, told.ids, self._resting(told))
         if look.cut or told.dropped:
             self._gap("burst", None if look.cut else told.dropped)
-        if told.unnamed and self._lately.blind and _since(self._blinded_at) >= rhythm.backlog:
+        moved = told.unnamed and _since(self._blinded_at) >= rhythm.backlog
+        if self._lately.blind and (moved or not was_blind):
             self._blinded_at = anyio.current_time()
             self._gap("backlog")
         self._tell(look)
@@ -180,6 +191,13 @@ class Broadcast:
             await self._ask_for_pauses()
         self._busy = bool(look.news) or self._lately.running
         self._numbers_due = self._numbers_due or bool(look.news) or told.control
+
+    def _resting(self, told: Told) -> int | None:
+        """How many of those that wait are looked at."""
+        if told.unnamed or _since(self._thorough_at) >= self._rhythm.thorough:
+            self._thorough_at = anyio.current_time()
+            return None
+        return HINTED if told.ready or told.ids else 0
 
     async def _survey(self) -> None:
         self._surveyed_at = anyio.current_time()
@@ -196,11 +214,13 @@ class Broadcast:
     async def _count(self) -> None:
         """The numbers, where they may have changed; that something waits longer is no change."""
         pause = self._rhythm.stats if self._numbers_due else self._rhythm.quiet
-        if _since(self._counted_at) < pause:
+        if _since(self._counted_at) < max(pause, self._rhythm.share * self._count_took):
             return
+        began = anyio.current_time()
         ask = partial(self._source.reader.stats, cap=COUNTED)
         numbers = StatsView.of(await self._source.ask(ask))
         self._counted_at, self._numbers_due = anyio.current_time(), False
+        self._count_took = self._counted_at - began
         if self._numbers is None or _settled(numbers) != _settled(self._numbers):
             self._numbers = numbers
             self.stats = Event(Kind.STATS, numbers)
@@ -212,10 +232,10 @@ class Broadcast:
     def _gap(self, reason: str, missed: int | None = None) -> None:
         self.ring.append(Event(Kind.GAP, Gap(reason=reason, missed=missed)))
 
-    async def _rest(self, took: float) -> None:
+    async def _rest(self) -> None:
         """Until there may be something new."""
         rhythm = self._rhythm
-        rest = max(rhythm.rest, rhythm.share * took)
+        rest = max(rhythm.rest, rhythm.share * self._look_took)
         with anyio.move_on_after(rest):
             await self._stop.wait()
         poll = rhythm.poll if self._busy or self._numbers_due else rhythm.idle

@@ -119,7 +119,7 @@ class ActivityEvent(Struct, frozen=True, kw_only=True):
             progress=progress,
             parent_id=None if info.parent_id is None else str(info.parent_id),
             root_id=str(info.root_id),
-            worker=None if info.worker is None else str(info.worker),
+            worker=_worker(told),
         )
 
 
@@ -202,9 +202,15 @@ def _as_seeds(told: News, *, veiled: bool) -> SeedsEvent:
         activity_id=str(info.id),
         timestamp=told.at,
         event_type=_SEEDS.get(told.what, told.what.title().replace("_", "")),
-        worker_id=None if info.worker is None else str(info.worker),
+        worker_id=_worker(told),
         detail=detail,
     )
+
+
+def _worker(told: News) -> str | None:
+    """Whose doing it was. Nobody's when it was made, though somebody may have it at the look."""
+    worker = None if told.what == "enqueued" else told.info.worker
+    return None if worker is None else str(worker)
 
 
 _OPEN = ("enqueued", "started")

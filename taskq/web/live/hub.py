@@ -6,6 +6,7 @@ from threading import RLock
 from typing import Final
 
 import anyio
+from msgspec import Struct
 
 from taskq.bridge import Doorbell, serve_in_thread
 from taskq.web.live.broadcast import Broadcast, Rhythm
@@ -21,16 +22,30 @@ PATIENCE: Final = 5.0
 """Seconds that ``aclose`` waits."""
 
 
+class Pace(Struct, frozen=True, kw_only=True):
+    """Seconds: after so much ``silence`` a comment keeps the connection; ``recheck`` between two
+    looks whether the client may still listen; ``life`` of a stream, then the client comes again;
+    ``patience`` with one that does not read; ``farewell`` for the last bytes of an ended one."""
+
+    silence: float = 15.0
+    recheck: float = 15.0
+    life: float = 600.0
+    patience: float = 30.0
+    farewell: float = 0.05
+
+
 class Hub:
     """The live stream of one console in this process. Thread-safe; survives a fork.
 
     It begins with the first subscription and ends some seconds after the last one is closed; then
     the next one begins a new epoch, since what happened meanwhile was not seen. At ``close`` too.
+    ``pace`` is that of the streams that are opened from now on.
     """
 
     def __init__(self, source: Source, rhythm: Rhythm | None = None) -> None:
         self._source = source
         self._rhythm = rhythm or Rhythm()
+        self.pace = Pace()
         self._lock = RLock()
         self._broadcast: Broadcast | None = None
         self._subscriptions: set[Subscription] = set()

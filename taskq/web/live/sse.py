@@ -9,7 +9,6 @@ from typing import Any, Final
 import anyio
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
-from msgspec import Struct
 
 from taskq.web.live.event import Form, Kind
 from taskq.web.live.hub import Hub
@@ -26,18 +25,6 @@ HEADERS: Final = {
 
 Recheck = Callable[[], Awaitable[bool]]
 """Whether the client may still listen."""
-
-
-class Pace(Struct, frozen=True, kw_only=True):
-    """Seconds: after so much ``silence`` a comment keeps the connection; ``recheck`` between two
-    looks whether the client may still listen; ``life`` of a stream, then the client comes again;
-    ``patience`` with one that does not read; ``farewell`` for the last bytes of an ended one."""
-
-    silence: float = 15.0
-    recheck: float = 15.0
-    life: float = 600.0
-    patience: float = 30.0
-    farewell: float = 0.05
 
 
 class EventStream(ASGIResponse):
@@ -57,14 +44,13 @@ class EventStream(ASGIResponse):
         after: str | None = None,
         form: Form = Form.FULL,
         recheck: Recheck | None = None,
-        pace: Pace | None = None,
     ) -> None:
         super().__init__(headers=HEADERS, media_type="text/event-stream")
         self._hub = hub
         self._after = after
         self._form = form
         self._recheck = recheck
-        self._pace = pace or Pace()
+        self._pace = hub.pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -140,10 +126,11 @@ class EventStream(ASGIResponse):
 
 
 def _as_seeds(message: Message, written: bytes | None) -> bytes:
-    """``data:`` lines alone; that something was lost is a comment."""
+    """``data:`` lines alone; what that stream has no event for is a comment, but for numbers."""
     if written is not None:
         return b"data: %s\n\n" % written
-    return b": gap\n\n" if message.event.kind in (Kind.GAP, Kind.RESET) else b""
+    kind = message.event.kind
+    return b"" if kind is Kind.STATS else b": %s\n\n" % kind.encode()
 
 
 def _welcome(form: Form) -> bytes:
