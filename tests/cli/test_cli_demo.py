@@ -76,7 +76,7 @@ def test_a_demo_that_is_served_goes_on_until_it_is_stopped(tmp_path: Path) -> No
         )
         with httpx.Client(base_url=url) as client:
             assert sign_in(client, "", {"link": link}).status_code == 200
-            until_sync(lambda: done(client) > 17, "more than the demo's own")
+            until_sync(lambda: done(client) > 17)
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0, process.stdout.read()
     assert list(tmp_path.iterdir()) == []
