@@ -54,6 +54,7 @@ def bound(host: str, port: int, flag: str = "--port") -> socket.socket:
     try:
         return listening(host, port)
     except OSError as error:
-        known = error.errno is not None and not isinstance(error, socket.gaierror)
-        reason = os.strerror(error.errno) if known else error.strerror
+        # Python puts the address behind the reason, which is named here already.
+        own = None if isinstance(error, socket.gaierror) else error.errno
+        reason = error.strerror if own is None else os.strerror(own)
         raise NotDone(f"{flag} {port} of {host} cannot be listened on: {reason}") from error
