@@ -7,6 +7,7 @@ import sqlite3
 import time
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 
@@ -18,6 +19,7 @@ from taskq.errors import ConfigurationError
 from taskq.snapshot import Stats
 from taskq.web import Console, ConsoleOptions, MountedConsole
 from taskq.web.serving import GRACE, WebServer, listening
+from tests.faulty import FaultyBackend
 from tests.web.conftest import TOKENS
 from tests.web.socket_server import running, sign_in
 
@@ -143,3 +145,15 @@ def test_tables_that_are_not_there_yet_are_an_answer_that_says_so(tmp_path: Path
     taskq.close()
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
     assert "start a worker" in answer.json()["detail"]
+
+
+def test_a_server_starts_though_the_database_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    store = FaultyBackend(MemoryBackend(clock=SystemClock()))
+    store.fail("open", after=False, times=2)
+    taskq = TaskQ(backend=store, web_tokens={"viewer": f"viewer:{TOKENS['viewer']}"})
+    server = server_of(taskq)
+    anyio.run(server.open)
+    assert "the console waits for its database" in caplog.text
+    with running(server) as client:
+        assert client.get("api/stats", headers=VIEWER).status_code == 503
+        assert client.get("api/stats", headers=VIEWER).status_code == 200
