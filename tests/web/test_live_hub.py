@@ -144,13 +144,27 @@ async def test_what_ends_is_found_by_its_hint(house: House, named: bool) -> None
     await house.hub.aclose()
 
 
+async def test_a_hint_at_which_the_store_was_away_is_heeded_later(house: House) -> None:
+    """fault:I31"""
+    house.hub = hurried(house.console, replace(FAST, thorough=3600.0))
+    id, *_ = house.stage.add(300)
+    async with anyio.create_task_group() as group:
+        listener = await listening(group, house.asgi)
+        await until(lambda: house.faulty.calls["list"] > 10)
+        house.faulty.fail("get", after=False)
+        house.stage.cancel([id])
+        await listener.until(lambda: listener.whats == [(str(id), "cancelled")])
+        await leave(listener)
+    await house.hub.aclose()
+
+
 async def test_pauses_that_change_are_told_and_no_others(house: House) -> None:
     async with anyio.create_task_group() as group:
         listener = await listening(group, house.asgi)
-        for _ in range(2):
-            command = Command(actor="ada")
-            at_once(house.stage.store.pause(Kind.QUEUE, "mail", command=command))
+        command = Command(actor="ada")
+        at_once(house.stage.store.pause(Kind.QUEUE, "mail", command=command))
         await listener.until(lambda: listener.of("control"))
+        house.say(Hint(Topic.CONTROL))
         house.stage.add()
         await listener.until(lambda: listener.of("activity"))
         await leave(listener)

@@ -62,7 +62,8 @@ async def test_of_a_hundred_sixty_four_listen_and_no_slot_is_lost(
 
         refused = [Listener(crowd.asgi) for _ in range(ATTEMPTS - STREAMS)]
         for each in refused:
-            await each.run()
+            with anyio.fail_after(PATIENCE):
+                await each.run()
             assert each.status == 503
             assert json.loads(each.body)["code"] == "too_many_streams"
             assert int(each.headers["retry-after"]) > 0
