@@ -369,6 +369,17 @@ async def test_closed_all_streams_end_at_once_and_the_store_is_watched_no_more(
     assert house.watches == []
 
 
+async def test_an_app_that_is_closed_ends_its_streams_and_stays_closed(house: House) -> None:
+    house.hub = hurried(house.console, replace(FAST, rest=0.2))  # nothing is asked at the end
+    async with anyio.create_task_group() as group:
+        listener = await listening(group, house.asgi)
+        await house.app.aclose()
+        await listener.until_ended()
+        await house.hub.aclose()
+    assert not house.hub.running and not house.app.client.is_open
+    assert house.faulty.calls["open"] == 1
+
+
 async def test_closed_it_begins_anew_with_the_next_one(house: House) -> None:
     async with anyio.create_task_group() as group:
         first = await listening(group, house.asgi)

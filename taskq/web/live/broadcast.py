@@ -126,7 +126,7 @@ class Broadcast:
     async def _live(self) -> None:
         heard_at = anyio.current_time()
         try:
-            while not self._stop.rung:
+            while not self._stop.rung and not self._closed:
                 now = anyio.current_time()
                 if not self._alone():
                     heard_at = now
@@ -136,6 +136,11 @@ class Broadcast:
                 await self._rest()
         finally:
             await self._end_watch()
+
+    @property
+    def _closed(self) -> bool:
+        """Whether the app was closed: one more question would open its store again."""
+        return self.begun and not self._source.app.client.is_open
 
     async def _turn(self) -> None:
         """One look, as far as the store lets."""
@@ -244,7 +249,7 @@ class Broadcast:
 
     async def _end_watch(self) -> None:
         watch, self._watch = self._watch, None
-        if watch is not None:
+        if watch is not None and not self._closed:
             with anyio.CancelScope(shield=True):
                 await self._source.app.client.bridge.call(watch.close, deadline=PATIENCE)
 
