@@ -296,12 +296,22 @@ def deaf(location: str) -> None:
     )
 
 
-def signalled(name: str, *, first: bool) -> None:
-    """Say that a worker's process was sent a signal, and what that means."""
+def signalled(name: str, *, first: bool, what: str = "handlers") -> None:
+    """Say that a process was sent a signal, and what that means for what runs in it."""
     if first:
-        logger.info("%s received: handlers may end; a second signal stops them now", name)
+        logger.info("%s received: %s may end; a second signal stops them now", name, what)
     else:
-        logger.info("%s received again: handlers are stopped now", name)
+        logger.info("%s received again: %s are stopped now", name, what)
+
+
+def console_waits(why: str) -> None:
+    """Say that the console has nothing to show yet."""
+    logger.error("the console waits for its database: %s", why)
+
+
+def console_ended(error: Exception) -> None:
+    """Say that a worker goes on without its console."""
+    logger.error("the console has ended, the worker goes on: %s", error, exc_info=error)
 
 
 def fleet_started(count: int, health: str | None) -> None:
@@ -375,11 +385,21 @@ def still_waiting(message: str) -> None:
     logger.warning("%s", message)
 
 
+def stream_failed(error: Exception) -> None:
+    """Say that the console's live stream broke off; its clients come again, and it begins anew."""
+    logger.error("the console's live stream broke off: %s", error, exc_info=error)
+
+
 def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
     """Say that a listener raised."""
     logger.error(
         "listener %r raised on %s: %s", listener, type(event).__name__, error, exc_info=error
     )
+
+
+def console_failed(method: str, path: str, error: Exception) -> None:
+    """Say that the console could not answer a request, and why."""
+    logger.error("console: %s %s failed: %r", method, path, error, exc_info=error)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:

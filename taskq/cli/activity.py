@@ -1,12 +1,14 @@
-"""One activity as fields, cells and phrases."""
+"""One activity as fields, and in phrases."""
 
 from __future__ import annotations
 
 import msgspec
 
-from taskq.cli.text import shortened, stored_json
-from taskq.model import Status
+from taskq.cli.text import stored_json
+from taskq.phrases import attempts, outcome, progress_text
 from taskq.snapshot import ActivityInfo
+
+__all__ = ("activity_fields", "attempts", "outcome", "progress_text")
 
 
 def activity_fields(info: ActivityInfo) -> dict[str, object]:
@@ -17,36 +19,3 @@ def activity_fields(info: ActivityInfo) -> dict[str, object]:
         "payload": stored_json(info.payload),
         "result": stored_json(info.result),
     }
-
-
-def attempts(info: ActivityInfo) -> int:
-    """How many attempts have begun."""
-    if info.status.terminal:
-        if info.started_at is None:
-            return 0
-        return info.error.attempts if info.error else info.retry_count + info.crash_count + 1
-    running = 1 if info.status is Status.PROCESSING else 0
-    return info.retry_count + info.crash_count + running
-
-
-def outcome(info: ActivityInfo, limit: int) -> str:
-    """The result as JSON or the error, on one line."""
-    if info.status is Status.COMPLETED:
-        return shortened(info.result or "null", limit)
-    if info.error is None:
-        return ""
-    return shortened(f"{info.error.type}: {info.error.message}", limit)
-
-
-def progress_text(info: ActivityInfo) -> str:
-    """What its handler said last, as ``3 of 10: reading``; empty when nothing was said."""
-    progress = info.progress
-    if progress is None:
-        return ""
-    total = "" if progress.total is None else f" of {_number(progress.total)}"
-    note = "" if progress.note is None else f": {shortened(progress.note, 60)}"
-    return f"{_number(progress.done)}{total}{note}"
-
-
-def _number(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.6g}"

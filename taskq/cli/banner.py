@@ -18,6 +18,7 @@ def banner(
     backend: str,
     endpoint: HealthEndpoint | None,
     *,
+    console: str | None = None,
     as_json: bool,
 ) -> str:
     """Name, id, database (its absolute path), queues, types, slots: lines, or one JSON line."""
@@ -32,6 +33,8 @@ def banner(
     }
     if endpoint is not None:
         fields["health"] = endpoint.url
+    if console is not None:
+        fields["console"] = console
     if not app.client.store.capabilities.shared:
         fields["note"] = "this database lives in this process only: no other one can enqueue"
     title = f"taskq {VERSION} worker {options.name}"

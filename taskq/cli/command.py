@@ -46,9 +46,13 @@ class Commands(click.Group):
         own = super().get_params(ctx)
         return [*own[:-1], _TRACEBACK, *own[-1:]]
 
+    def outermost(self, ctx: click.Context) -> bool:
+        """Whether this is taskq's own command line, and not a group inside of it."""
+        return ctx.parent is None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was named. A group inside of another leaves errors to that one."""
-        if ctx.parent is not None:
+        if not self.outermost(ctx):
             return super().invoke(ctx)
         try:
             return super().invoke(ctx)

@@ -19,8 +19,10 @@ from msgspec import Struct
 from taskq.app import TaskQ
 from taskq.cli.activity import attempts, outcome
 from taskq.cli.command import Command
+from taskq.cli.console_server import PORT
 from taskq.cli.demo_app import build
-from taskq.cli.failure import NotDone
+from taskq.cli.demo_serving import serve_demo
+from taskq.cli.failure import NotDone, Refused
 from taskq.cli.output import emit, emit_table, on_terminal
 from taskq.cli.text import duration, printable
 from taskq.hooks import hook_type
@@ -45,22 +47,30 @@ class Expected(Struct, frozen=True, kw_only=True):
 
 @click.command("demo", cls=Command)
 @click.option("--keep", is_flag=True, help="Keep the folder with the database and the log.")
+@click.option("--serve", is_flag=True, help="Then go on until Ctrl-C, with the console.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535),
+    help=f"The console's port; 0 chooses one.  [default: {PORT}]",
+)  # fmt: skip
 @click.option(
     "--async-backend", "backend", type=click.Choice(["asyncio", "trio"]), default="asyncio",
     show_default=True, help="The worker's event loop.",
 )  # fmt: skip
-def demo_command(keep: bool, backend: str) -> None:
+def demo_command(keep: bool, serve: bool, port: int | None, backend: str) -> None:
     """Run a small workload on SQLite in a temporary folder, with a live worker.
 
     Priorities, a delay, retries, a dead letter with its hook, a parent with children, an
     idempotency key and a sync handler. Exit code 1 when anything did not end as it should.
     """
+    if port is not None and not serve:
+        raise Refused("--port is for --serve")
+    where = (PORT if port is None else port) if serve else None
     with _interruptible():
         if keep:
-            _demonstrate(Path(tempfile.mkdtemp(prefix="taskq-demo-")), backend, keep=True)
+            _demonstrate(Path(tempfile.mkdtemp(prefix="taskq-demo-")), backend, where, keep=True)
             return
         with tempfile.TemporaryDirectory(prefix="taskq-demo-", ignore_cleanup_errors=True) as name:
-            _demonstrate(Path(name), backend, keep=False)
+            _demonstrate(Path(name), backend, where, keep=False)
 
 
 def workload(app: TaskQ) -> list[Expected]:
@@ -186,7 +196,7 @@ def _interruptible() -> Generator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _demonstrate(folder: Path, backend: str, *, keep: bool) -> None:
+def _demonstrate(folder: Path, backend: str, port: int | None, *, keep: bool) -> None:
     app = build(f"sqlite:///{folder / 'demo.db'}")
     emit(f"database {app.client.store.location}")
     begun = app.clock.monotonic()
@@ -195,9 +205,11 @@ def _demonstrate(folder: Path, backend: str, *, keep: bool) -> None:
         emit(f"enqueued {len(expected)} activities")
         with _worker(folder, backend) as worker:
             everything = _followed(app, expected, worker, folder, begun)
+            _conclude(expected, everything, app.clock.monotonic() - begun)
+            if port is not None:
+                serve_demo(app, worker, port)
     finally:
         app.close()
-    _conclude(expected, everything, app.clock.monotonic() - begun)
     if keep:
         emit(f"kept in {folder}; look with: taskq list --database sqlite:///{folder / 'demo.db'}")
 

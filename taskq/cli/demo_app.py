@@ -14,11 +14,13 @@ from anyio.to_thread import run_sync
 
 from taskq.app import TaskQ
 from taskq.context import current
-from taskq.model import DeadLetter
+from taskq.model import DeadLetter, Status
 from taskq.retry import RetryPolicy
 from taskq.settings import Settings
 
 DATABASE = "sqlite:///demo.db"
+KEPT = 900.0
+"""Seconds for which what has ended is kept."""
 
 
 @asynccontextmanager
@@ -37,7 +39,9 @@ async def _stop_at_end_of_input() -> None:
 
 def build(url: str = DATABASE) -> TaskQ:
     """The app on this database; by default in the current folder. No environment counts."""
-    taskq = TaskQ(settings=Settings(database_url=url, queue="demo"), lifespan=attended)
+    kept = {status: KEPT for status in Status if status.terminal}
+    settings = Settings(database_url=url, queue="demo", retention=kept)
+    taskq = TaskQ(settings=settings, lifespan=attended)
     soon = RetryPolicy(initial_delay=0.2, jitter=0.0)
 
     @taskq.activity

@@ -14,7 +14,7 @@ import click
 from taskq.app import TaskQ
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone, Refused
-from taskq.cli.loading import chosen, load_app
+from taskq.cli.loading import chosen, hosted, load_app
 from taskq.cli.output import emit, say
 from taskq.cli.text import ascii_json, printable
 from taskq.cli.values import DURATION, moment, priority
@@ -81,7 +81,7 @@ def enqueue_command(
     """
     if wait is not None and not wait >= 0:
         raise Refused(f"--wait takes seconds of at least 0, not {wait}")
-    place, name, payload = arguments(words, named=bool(chosen(None, app)))
+    place, name, payload = arguments(words, named=bool(chosen(None, app) or hosted()))
     found = load_app(chosen(place, app))
     if not found.client.store.capabilities.shared:
         raise Refused(

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import FrameType
 from typing import Final, TypeAlias
 
@@ -150,7 +151,7 @@ class Fleet:
 
     def __init__(self, count: int, *, burst: bool, spawn: Spawn | None = None) -> None:
         self._burst = burst
-        self._spawn = spawn or _spawned
+        self._spawn = spawn or Spawning(None)
         self._clock = SystemClock()
         self._members: list[Member | None] = [None] * count
         self._signals: list[int] = []
@@ -321,36 +322,51 @@ class Fleet:
         self._stopping.ring()
 
 
-def _spawned(seat: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """See ``Spawn``."""
-    here, there = socket.socketpair()
-    with there:
-        try:
-            process = subprocess.Popen(
-                _command(there.fileno(), seat),
-                stdin=subprocess.DEVNULL,
-                pass_fds=(there.fileno(),),
-                process_group=0,
-            )
-        except BaseException:
-            here.close()
-            raise
-    return process, here
+class Spawning:
+    """See ``Spawn``. Members are this very command; the first seat's serves the console on
+    ``listener``, which stays open here, so that clients meet the next one at the same place."""
+
+    def __init__(self, listener: socket.socket | None) -> None:
+        self._listener = listener
+
+    def __call__(self, seat: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        """Start the member for a seat."""
+        here, there = socket.socketpair()
+        with there:
+            passed = [there.fileno()]
+            if self._listener is not None and seat == 0:
+                passed.append(self._listener.fileno())
+            try:
+                process = subprocess.Popen(
+                    _command(passed[0], seat, *passed[1:]),
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=passed,
+                    process_group=0,
+                )
+            except BaseException:
+                here.close()
+                raise
+        return process, here
 
 
-def _command(pipe: int, seat: int) -> list[str]:
+def _command(*place: int) -> list[str]:
     """The command that was given, as a member: how Python was started, then the same arguments."""
     before = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
-    command, *rest = sys.argv[1:]
-    return [sys.executable, *before, command, "--member", f"{pipe}:{seat}", *rest]
+    words = sys.argv[1:]
+    at = words.index("worker") + 1 if "worker" in words else 1
+    member = ["--member", ":".join(map(str, place))]
+    return [sys.executable, *before, *words[:at], *member, *words[at:]]
 
 
-def run_fleet(count: int, *, burst: bool, health_port: int | None) -> int:
-    """Run so many workers until stopped; the exit code."""
+def run_fleet(
+    count: int, *, burst: bool, health_port: int | None, listener: socket.socket | None = None
+) -> int:
+    """Run so many workers until stopped; the exit code. ``listener`` is the console's."""
 
     async def run() -> int:
-        fleet = Fleet(count, burst=burst)
+        fleet = Fleet(count, burst=burst, spawn=Spawning(listener))
         fleet.listen()
         return await fleet.run(health_port)
 
-    return anyio.run(run)
+    with listener or nullcontext():
+        return anyio.run(run)

@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
+import click
 from msgspec import Struct
 
 from taskq.app import TaskQ
@@ -39,11 +40,20 @@ def chosen(argument: str | None, option: str | None) -> str | None:
     """The app that the command line or ``TASKQ_APP`` names. Refused when it names two."""
     if argument and option and argument != option:
         raise Refused(f"two apps are named, {argument!r} and {option!r} (-A/--app): name one")
-    return argument or option or variable("TASKQ_APP") or None
+    return argument or option or (None if hosted() else variable("TASKQ_APP")) or None
+
+
+def hosted() -> TaskQ | None:
+    """The app whose own commands these are, where another program's command line has them."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.find_object(TaskQ)
 
 
 def load_app(text: str | None) -> TaskQ:
     """Import the app. Refused, with the part that failed and what was found instead."""
+    own = hosted()
+    if text is None and own is not None:
+        return own
     if text is None:
         raise Refused(f"no app is named: {_FORM}, as an argument, by -A/--app or by TASKQ_APP")
     folder = Path.cwd()

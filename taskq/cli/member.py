@@ -33,10 +33,12 @@ NOW: Final = b"n"
 
 
 class Place(Struct, frozen=True):
-    """What ``--member`` says: the pipe's file descriptor, and which of the members this is."""
+    """What ``--member`` says: the pipe's file descriptor, which of the members this is, and the
+    descriptor of the socket on which it is to serve the console."""
 
     pipe: int
     seat: int
+    web: int | None = None
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -164,12 +166,18 @@ class Membership:
 
 def place(text: str) -> Place:
     """Read what ``--member`` says. Refused for anything that a parent does not say."""
-    pipe, _, seat = text.partition(":")
-    if not pipe.isdigit() or not seat.isdigit():
-        raise Refused("--member is what a parent gives its worker processes: use -w")
+    words = text.split(":")
+    if not 2 <= len(words) <= 3 or not all(map(str.isdigit, words)):
+        raise Refused(_FROM_A_PARENT)
+    found = Place(*map(int, words))
     try:
-        socket.socket(fileno=os.dup(int(pipe))).close()
+        socket.socket(fileno=os.dup(found.pipe)).close()
     except OSError as error:
-        raise Refused("--member is what a parent gives its worker processes: use -w") from error
-    os.set_inheritable(int(pipe), False)
-    return Place(int(pipe), int(seat))
+        raise Refused(_FROM_A_PARENT) from error
+    for descriptor in (found.pipe, found.web):
+        if descriptor is not None:
+            os.set_inheritable(descriptor, False)
+    return found
+
+
+_FROM_A_PARENT = "--member is what a parent gives its worker processes: use -w"

@@ -1,4 +1,4 @@
-"""How signals stop a worker: gracefully, then now, then at once.
+"""How signals stop a worker, or a server: gracefully, then now, then at once.
 
 The handlers are plain ones and run in the main thread between two bytecodes, also while a handler
 of the user blocks the event loop, where a signal receiver on the loop would not be reached
@@ -12,6 +12,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 
 from taskq import logs
@@ -28,55 +29,46 @@ NOW = 2.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stopping:
-    """The signals received so far, and what they ask of the engine.
+class Signals:
+    """The signals received so far, and what they ask: ``stop`` is called with the grace in seconds
+    for the first one, with 0 for the second. The third ends the process. ``what`` the grace is for,
+    as the log names it."""
 
-    As a listener it also sees what was not over in time: ``cut`` says whether a second signal cut a
-    handler's grace short (a handler put back when its grace is over is a clean stop), ``stuck``
-    counts threads past their timeout when the worker had stopped.
-    """
-
-    def __init__(self, engine: Engine, grace: float) -> None:
-        self._engine = engine
+    def __init__(
+        self, stop: Callable[[float], object], grace: float, *, what: str = "handlers"
+    ) -> None:
+        self._stop = stop
+        self._what = what
         self._grace = grace
         self._signals: list[int] = []
         self._asked = 0
         self._told = 0
         self._bell = Doorbell()
-        self.cut = False
-        self.stuck = 0
-
-    def on_event(self, event: Event) -> None:
-        """Note what was not over in time."""
-        if isinstance(event, Interrupted):
-            self.cut = self.cut or self._stage > 1
-        elif isinstance(event, WorkerStopped):
-            self.stuck = self._engine.health().threads_stuck
 
     async def watch(self) -> None:
-        """Tell the engine about each signal, until cancelled."""
+        """Pass each signal on, until cancelled."""
         while True:
             await self._bell.wait()
             self._bell.clear()
-            while self._told < self._stage:
+            while self._told < self.stage:
                 self._told += 1
                 self._tell(self._told)
 
     def _tell(self, count: int) -> None:
         signals = self._signals[count - 1 : count]
-        what = signal.Signals(signals[0]).name if signals else "a stop of all workers"
-        logs.signalled(what, first=count == 1)
-        self._engine.stop(self._grace if count == 1 else 0)
+        name = signal.Signals(signals[0]).name if signals else "a stop of all workers"
+        logs.signalled(name, first=count == 1, what=self._what)
+        self._stop(self._grace if count == 1 else 0)
 
     @property
-    def _stage(self) -> int:
+    def stage(self) -> int:
         """1: gracefully, 2: now. A service manager sends its signal to parent and members alike, so
         that what comes both ways is one stop."""
         return max(len(self._signals), self._asked)
 
     def ask(self, stage: int) -> None:
         """The parent of this worker's process asks for a stop, see ``fleet``. From any thread."""
-        if stage > self._stage:
+        if stage > self.stage:
             self._asked = stage
             self._begin()
 
@@ -86,9 +78,10 @@ class Stopping:
             signal.signal(number, self._on_signal)
 
     def over(self) -> None:
-        """The worker has stopped. A signal that comes while the interpreter ends, which is when it
-        gives signals back their default, must not make a clean end look like a violent one."""
-        if self._stage:
+        """What was to stop has stopped. A signal that comes while the interpreter ends, which is
+        when it gives signals back their default, must not make a clean end look like a violent
+        one."""
+        if self.stage:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
 
@@ -99,6 +92,28 @@ class Stopping:
         self._begin()
 
     def _begin(self) -> None:
-        seconds = self._grace + MARGIN if self._stage == 1 else NOW
+        seconds = self._grace + MARGIN if self.stage == 1 else NOW
         faulthandler.dump_traceback_later(seconds, exit=True, file=2)
         self._bell.ring()
+
+
+class Stopping(Signals):
+    """How signals stop an engine.
+
+    As a listener it also sees what was not over in time: ``cut`` says whether a second signal cut a
+    handler's grace short (a handler put back when its grace is over is a clean stop), ``stuck``
+    counts threads past their timeout when the worker had stopped.
+    """
+
+    def __init__(self, engine: Engine, grace: float) -> None:
+        super().__init__(engine.stop, grace)
+        self._engine = engine
+        self.cut = False
+        self.stuck = 0
+
+    def on_event(self, event: Event) -> None:
+        """Note what was not over in time."""
+        if isinstance(event, Interrupted):
+            self.cut = self.cut or self.stage > 1
+        elif isinstance(event, WorkerStopped):
+            self.stuck = self._engine.health().threads_stuck

@@ -1,7 +1,6 @@
 """``taskq tail``: what happens, as it happens.
 
-Hints say when to look; without any, it looks all the same. Each look reads the newest activities
-and those known that have not ended, as many of both as the bounds below allow.
+Hints say when to look; without any, it looks all the same.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 from uuid import UUID
 
 import click
@@ -20,26 +20,27 @@ from taskq.bridge import Doorbell
 from taskq.cli.failure import NotDone
 from taskq.cli.filters import FilterCommand, terms
 from taskq.cli.names import names
-from taskq.cli.news import News, Seen, news
 from taskq.cli.output import emit, say
 from taskq.cli.target import identified, is_id, opened, target_options
 from taskq.cli.text import ascii_json, instant, printable, shortened
 from taskq.errors import BackendUnavailable
 from taskq.filtering.reading import narrowed
+from taskq.following import Bounds, Lately
 from taskq.model import Status
-from taskq.snapshot import ActivityInfo, Filter, Page
+from taskq.news import News, Seen, news
+from taskq.snapshot import ActivityInfo, Filter
+
+T = TypeVar("T")
 
 POLL = 0.5
 """Seconds between two looks without a hint; progress has none."""
 REST = 0.1
 """Seconds between two looks at the least."""
-PAGE = 200
-PAGES = 5
-"""New activities are looked for on so many pages of so many at the most."""
-FOLLOWED = 1000
-"""Activities that have not ended are followed, the newest first, so many at the most."""
-REMEMBERED = 5000
-"""Activities that are known to have been shown."""
+BOUNDS = Bounds()
+TOO_MANY = (
+    f"more than {BOUNDS.page * BOUNDS.pages} new activities since the latest look: not all are"
+    " shown"
+)
 
 
 @click.command("tail", cls=FilterCommand)
@@ -84,12 +85,16 @@ def tail_command(
 
 def _follow_all(found: TaskQ, wanted: Filter, show: Callable[[News], None]) -> None:
     """Everything that is new from now on. Ctrl-C is how it ends."""
-    lately = Lately(found, wanted)
+    client = found.client
+    lately = Lately(client.store, found.clock, wanted, BOUNDS)
     try:
         with _bell(found, Topic.READY, Topic.DONE) as bell:
-            lately.begin()
+            client.call_sync(lately.begin)
             while True:
-                for each in _patiently(lately.look):
+                look = _patiently(lambda: client.call_sync(lately.look))
+                if look.cut:
+                    say(TOO_MANY)
+                for each in look.news:
                     show(each)
                 _wait(bell)
     except KeyboardInterrupt:
@@ -136,69 +141,13 @@ class _Named:
         return told
 
 
-class Lately:
-    """The newest activities that match, and what is known of those that were seen before."""
-
-    def __init__(self, found: TaskQ, wanted: Filter) -> None:
-        self._found = found
-        self._wanted = wanted
-        self._seen: dict[UUID, Seen] = {}
-        self._floor = UUID(int=0)
-
-    def begin(self) -> None:
-        """What is there now is no news; what of it has not ended is followed."""
-        items = self._page(None)
-        self._remember(items)
-        if len(items) == PAGE:
-            self._floor = items[-1].id
-
-    def look(self) -> list[News]:
-        """What is new, oldest first."""
-        met = {info.id: info for info in self._newest()}
-        alive = [
-            id for id, seen in self._seen.items() if not seen.status.terminal and id not in met
-        ]
-        client = self._found.client
-        newest_first = sorted(alive, reverse=True)[:FOLLOWED]
-        if newest_first:
-            met |= client.call_sync(client.store.get, newest_first)
-        told = _told(self._found, self._seen, met.values())
-        self._remember(met.values())
-        return told
-
-    def _newest(self) -> list[ActivityInfo]:
-        """Page after page, as far as there is anything unknown on them."""
-        found: list[ActivityInfo] = []
-        before: UUID | None = None
-        for _ in range(PAGES):
-            items = [item for item in self._page(before) if item.id > self._floor]
-            found += items
-            if len(items) < PAGE or all(item.id in self._seen for item in items):
-                return found
-            before = items[-1].id
-        say(f"more than {PAGE * PAGES} new activities since the latest look: not all are shown")
-        return found
-
-    def _page(self, before: UUID | None) -> Sequence[ActivityInfo]:
-        client = self._found.client
-        page = Page(limit=PAGE, before=before)
-        return client.call_sync(client.store.list, self._wanted, page).items
-
-    def _remember(self, infos: Iterable[ActivityInfo]) -> None:
-        """The oldest are forgotten, and nothing older than those is new again."""
-        self._seen.update((info.id, Seen.of(info)) for info in infos)
-        for id in sorted(self._seen)[: max(0, len(self._seen) - REMEMBERED)]:
-            del self._seen[id]
-            self._floor = id
-
-
 def _told(found: TaskQ, seen: dict[UUID, Seen], infos: Iterable[ActivityInfo]) -> list[News]:
     now = found.clock.now()
     fresh = [each for info in infos for each in news(seen.get(info.id), info, now)]
     return sorted(fresh, key=lambda each: each.at)
 
 
-def _patiently(look: Callable[[], list[News]]) -> list[News]:
+def _patiently(look: Callable[[], T]) -> T:
     """Look; what cannot be reached now is looked at again."""
     said = False
     while True:

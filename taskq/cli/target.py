@@ -12,7 +12,7 @@ import click
 
 from taskq.app import TaskQ
 from taskq.cli.failure import NotDone, Refused
-from taskq.cli.loading import chosen, load_app
+from taskq.cli.loading import chosen, hosted, load_app
 from taskq.snapshot import ActivityInfo, Filter, Page
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -57,7 +57,7 @@ def target(database: str | None, app: str | None) -> TaskQ:
     if database is not None:
         return TaskQ(database)
     named = chosen(None, app)
-    return TaskQ() if named is None else load_app(named)
+    return (hosted() or TaskQ()) if named is None else load_app(named)
 
 
 def missing(location: str) -> bool:

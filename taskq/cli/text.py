@@ -7,27 +7,21 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from taskq.printing import instant, printable, printable_lines, shortened
+
+__all__ = (
+    "ascii_json",
+    "duration",
+    "instant",
+    "json_text",
+    "moment",
+    "printable",
+    "printable_lines",
+    "shortened",
+    "stored_json",
+)
+
 _NOT_ASCII = re.compile(r"[^ -~\n\t]")
-
-
-def printable(text: str) -> str:
-    """One line: every control, format and surrogate character is written as its escape."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
-
-
-def printable_lines(text: str) -> str:
-    """The same for a text of several lines, which stay lines."""
-    return "\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))
-
-
-def shortened(text: str, limit: int) -> str:
-    """One line of at most ``limit`` characters, ending in ``…`` where something is left out."""
-    line = printable(text)
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def json_text(value: object) -> str:
@@ -57,11 +51,6 @@ def stored_json(text: str | None) -> object:
 def moment(at: datetime | None) -> str:
     """A time as ``2026-11-29 12:00:00Z``, or ``-``."""
     return "-" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
-
-
-def instant(at: datetime) -> str:
-    """A time to the millisecond."""
-    return at.astimezone(UTC).isoformat(" ", "milliseconds").replace("+00:00", "Z")
 
 
 def duration(seconds: float | None) -> str:

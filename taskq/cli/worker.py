@@ -22,10 +22,12 @@ from taskq.cli.failure import Refused, translated
 from taskq.cli.fleet import run_fleet
 from taskq.cli.health import health_endpoint
 from taskq.cli.loading import chosen, load_app
+from taskq.cli.log_options import LogFormat, log_options
 from taskq.cli.member import Membership, Place, place
 from taskq.cli.names import names
 from taskq.cli.output import endure, flush, say
 from taskq.cli.reload import SourceWatch, run_again
+from taskq.cli.side_console import SideConsole, WebFlags, inherited, web_options
 from taskq.cli.stopping import Stopping
 from taskq.cli.values import DURATION
 from taskq.engine import Engine
@@ -57,10 +59,11 @@ class Run(Struct, frozen=True, kw_only=True):
     """How to run a worker, beyond its options."""
 
     backend: AsyncBackend
-    log_format: Literal["text", "json"]
+    log_format: LogFormat
     health_port: int | None
     sources: SourceWatch | None
     place: Place | None = None
+    console: SideConsole | None = None
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -109,15 +112,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 )
 @click.option("-b", "--burst", is_flag=True, help="End when nothing is left to do.")
 @click.option("-r", "--reload", is_flag=True, help="Start again when a Python file here changes.")
-@click.option(
-    "-l", "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
-    default="info", show_default=True, help="What to log, to stderr.",
-)  # fmt: skip
-@click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="How to log.",
-)  # fmt: skip
+@log_options
 @click.option(
     "--shutdown-grace", type=DURATION,
     help="How long handlers may go on after a stop.  [default: 30]",
@@ -132,16 +127,18 @@ class Ending(Struct, frozen=True, kw_only=True):
     "--health-port", type=click.IntRange(0, 65535), metavar="PORT",
     help="Answer GET /health on 127.0.0.1; 0 chooses a port.",
 )  # fmt: skip
+@web_options
 def worker_command(
     app: str | None,
     app_option: str | None,
     backend: AsyncBackend,
     reload: bool,
     log_level: str,
-    log_format: Literal["text", "json"],
+    log_format: LogFormat,
     health_port: int | None,
     processes: int | None,
     member: str | None,
+    web: WebFlags,
     **flags: Unpack[Flags],
 ) -> None:
     """Run activities of APP, written module:attribute, for example app:taskq.
@@ -157,21 +154,17 @@ def worker_command(
     sources = SourceWatch(Path.cwd()) if reload else None
     endure()
     configure(log_level, log_format, with_pid=processes is not None)
-    if processes is not None and member is None:
+    own = None if member is None else place(member)
+    listener = web.listener() if own is None else inherited(own.web)
+    if processes is not None and own is None:
         raise click.exceptions.Exit(
-            run_fleet(processes, burst=flags["burst"], health_port=health_port)
+            run_fleet(processes, burst=flags["burst"], health_port=health_port, listener=listener)
         )
-    run = Run(
-        backend=backend,
-        log_format=log_format,
-        health_port=health_port if member is None else None,
-        sources=sources,
-        place=None if member is None else place(member),
-    )
     try:
         found = load_app(chosen(app, app_option))
-        engine = engine_for(found, _named(worker_arguments(flags), run.place))
-        _check_shared(found, run)
+        engine = engine_for(found, _named(worker_arguments(flags), own))
+        _check_shared(found, own)
+        console = None if listener is None else SideConsole(found, web.host, listener)
     except (click.ClickException, ConfigurationError) as error:
         if sources is None:
             raise
@@ -179,6 +172,14 @@ def worker_command(
         sources.wait()
         run_again()
         return
+    run = Run(
+        backend=backend,
+        log_format=log_format,
+        health_port=health_port if own is None else None,
+        sources=sources,
+        place=own,
+        console=console,
+    )
     ending = _run(found, engine, run)
     if ending.changed:
         run_again()
@@ -219,9 +220,9 @@ def _named(arguments: WorkerArguments, place: Place | None) -> WorkerArguments:
     return arguments
 
 
-def _check_shared(found: TaskQ, run: Run) -> None:
+def _check_shared(found: TaskQ, place: Place | None) -> None:
     store = found.client.store
-    if run.place is not None and not store.capabilities.shared:
+    if place is not None and not store.capabilities.shared:
         raise Refused(
             f"{store.location} lives inside one process: several cannot work on it (-w/--processes)"
         )
@@ -244,6 +245,8 @@ def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:
             stop=stopping.ask,
         )
         serving = serve_in_thread(membership.serve)
+    if run.console is not None:
+        run.console.start()
     try:
         return anyio.run(
             partial(_serve, found, engine, run, stopping),
@@ -252,6 +255,8 @@ def _run(found: TaskQ, engine: Engine, run: Run) -> Ending:
         )
     finally:
         stopping.over()
+        if run.console is not None:
+            run.console.end()
         if serving is not None:
             serving.stop()
 
@@ -267,7 +272,9 @@ async def _serve(found: TaskQ, engine: Engine, run: Run, stopping: Stopping) -> 
     endpoint = None
     if run.health_port is not None:
         endpoint = await health_endpoint(run.health_port, engine.health)
-    say(banner(found, engine, run.backend, endpoint, as_json=run.log_format == "json"))
+    console = None if run.console is None else run.console.entrance
+    as_json = run.log_format == "json"
+    say(banner(found, engine, run.backend, endpoint, console=console, as_json=as_json))
     async with anyio.create_task_group() as group:
         group.start_soon(stopping.watch)
         if endpoint is not None:

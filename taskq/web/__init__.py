@@ -6,7 +6,9 @@ Docs: docs/console.md. Everything here runs on asyncio and trio; the store stays
 from __future__ import annotations
 
 from taskq.web.console import Console
+from taskq.web.mounting import MountedConsole, asgi
 from taskq.web.options import ConsoleOptions
+from taskq.web.plugin import TaskQPlugin
 from taskq.web.role import Identity, Role
 
-__all__ = ("Console", "ConsoleOptions", "Identity", "Role")
+__all__ = ("Console", "ConsoleOptions", "Identity", "MountedConsole", "Role", "TaskQPlugin", "asgi")

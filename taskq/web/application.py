@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
-from litestar import Litestar
+from litestar import Litestar, Request
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
 
+from taskq import logs
 from taskq.errors import ConfigurationError
+from taskq.web.access import guard_of, identity_of
 from taskq.web.api import ROUTES
 from taskq.web.console import Console
-from taskq.web.permissions import PERMISSIONS, Route
-from taskq.web.problem import on_error
+from taskq.web.content import check_content
+from taskq.web.pages import PAGES
+from taskq.web.permissions import LOOKING, PERMISSIONS, Route
+from taskq.web.problem import on_error, problem_of
+from taskq.web.query import Parameters
+from taskq.web.shell import ASGI, AllowedHosts, Shell
+
+
+def build(console: Console) -> Shell:
+    """The whole console, an ASGI application: the shell, and in it the routes.
+
+    Raises ConfigurationError for an allowed host that is none.
+    """
+    allowed = (*console.app.settings.web_allowed_hosts, *console.options.allowed_hosts)
+    routes = cast("ASGI", application(console))
+    return Shell(routes, AllowedHosts(allowed), read_only=console.options.read_only)
 
 
 def application(console: Console) -> Litestar:
-    """The console's routes. Raises ConfigurationError for one without permission in the table."""
+    """The console's routes, behind its guard; of a read-only one, those that look.
+
+    Raises ConfigurationError for a route without permission in the table.
+    """
+    parameters = Parameters()
+
+    async def check(request: Request[Any, Any, Any]) -> None:
+        await parameters.check(request)
+        await check_content(request)
+
     built = Litestar(
-        route_handlers=ROUTES,
-        dependencies={"console": Provide(lambda: console, sync_to_thread=False)},
+        route_handlers=[*_served(console)],
+        guards=[guard_of(console.access)],
+        before_request=check,
+        dependencies={
+            "console": Provide(lambda: console, sync_to_thread=False),
+            "identity": Provide(identity_of),
+        },
         exception_handlers={HTTPException: on_error, Exception: on_error},
+        after_exception=[_log],
         openapi_config=None,
+        logging_config=None,
     )
     _check_permissions(routes_of(built))
+    parameters.declare(built)
     return built
 
 
@@ -36,7 +71,22 @@ def routes_of(built: Litestar) -> Iterable[Route]:
                     yield method, route.path_format
 
 
+def _served(console: Console) -> Iterator[HTTPRouteHandler]:
+    """What this console has: one that can only look has no route that commands."""
+    for handler in (*ROUTES, *(() if console.options.api_only else PAGES)):
+        routes = {(str(method), path) for method in handler.http_methods for path in handler.paths}
+        looks = all(method == "GET" or (method, path) in LOOKING for method, path in routes)
+        if looks or not console.options.read_only:
+            yield handler
+
+
 def _check_permissions(routes: Iterable[Route]) -> None:
     for method, path in routes:
         if (method, path) not in PERMISSIONS:
             raise ConfigurationError(f"no permission is declared for {method} {path}")
+
+
+async def _log(error: Exception, scope: Mapping[str, object]) -> None:
+    """Say in the log what the client is not told."""
+    if problem_of(error).view.status == 500:
+        logs.console_failed(str(scope.get("method")), str(scope.get("path_template")), error)

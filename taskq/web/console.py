@@ -7,8 +7,11 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from taskq.app import TaskQ
 from taskq.backends import Inspector
+from taskq.web.access import Access
+from taskq.web.live.hub import Hub
 from taskq.web.options import ConsoleOptions
 from taskq.web.reading import Reading
+from taskq.web.role import Identity, Role
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -18,7 +21,7 @@ PATIENCE = 5.0
 
 
 class Console:
-    """What routes share: the app, how to ask its store, and the options.
+    """What routes share: the app, how to ask its store, who may come in, and the options.
 
     Nothing is opened before the first request, so that it can be mounted where no lifespan runs.
     """
@@ -26,14 +29,23 @@ class Console:
     def __init__(self, app: TaskQ, options: ConsoleOptions) -> None:
         self.app = app
         self.options = options
+        self.access = Access(app.settings, options, app.clock)
         self._reading = Reading(app.client)
         self.reader: Inspector = self._reading.inspector
+        self.hub = Hub(self)
 
     async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
         """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises
         BackendUnavailable where there is no answer in time."""
         return await self._reading.ask(function, *args, deadline=PATIENCE)
 
+    def shows_payloads(self, identity: Identity) -> bool:
+        """Whether somebody may see arguments, results, error texts and what was reported: viewers
+        only by the setting ``web_viewer_payloads``."""
+        return identity.role > Role.VIEWER or self.app.settings.web_viewer_payloads
+
     async def aclose(self) -> None:
-        """Give back the reader's connections. Safe to repeat; asked again, it opens them again."""
+        """End the streams and give back the reader's connections. Safe to repeat; asked again, it
+        opens them again."""
+        await self.hub.aclose()
         await self._reading.aclose()

@@ -17,6 +17,7 @@ from taskq.errors import (
     FilterError,
     InvalidState,
     QueryTimeout,
+    SchemaError,
     SerializationError,
 )
 
@@ -66,6 +67,8 @@ def problem_of(error: Exception) -> Problem:
         case BackendUnavailable():
             detail = "the database cannot be reached at this moment"
             return Problem(503, "unavailable", detail, headers={"retry-after": "2"})
+        case SchemaError():
+            return Problem(503, "unavailable", str(error))
         case ConfigurationError() | SerializationError():
             return Problem(400, "bad_request", str(error))
         case ValidationException():

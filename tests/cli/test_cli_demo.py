@@ -11,11 +11,14 @@ import time
 from pathlib import Path
 from uuid import UUID
 
+import httpx
 import msgspec
 import pytest
 
 from taskq.cli.demo import Expected, complaints
 from taskq.cli.demo_app import build
+from tests.processes.alive import until_sync
+from tests.web.socket_server import sign_in
 
 
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -53,6 +56,41 @@ def test_the_demo_runs_on_trio_and_leaves_nothing(tmp_path: Path) -> None:
     done = demo(tmp_path, "--async-backend", "trio")
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_demo_that_is_served_goes_on_until_it_is_stopped(tmp_path: Path) -> None:
+    """seed:O9"""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "taskq", "demo", "--serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={"TMPDIR": str(tmp_path)},
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        [url, link] = next(
+            found.groups()
+            for line in process.stdout
+            if (found := re.search(r"console at (http://\S+/)login#(\S+)", line))
+        )
+        with httpx.Client(base_url=url) as client:
+            assert sign_in(client, "", {"link": link}).status_code == 200
+            until_sync(lambda: done(client) > 17)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0, process.stdout.read()
+    assert list(tmp_path.iterdir()) == []
+
+
+def done(client: httpx.Client) -> int:
+    counts: dict[str, int] = client.get("api/stats").json()["by_status"]
+    return sum(counts.values())
+
+
+def test_the_port_of_the_demo_is_for_one_that_is_served(tmp_path: Path) -> None:
+    refused = demo(tmp_path, "--port", "0")
+    assert refused.returncode == 2
+    assert "--port is for --serve" in refused.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

@@ -18,11 +18,11 @@ import pytest
 from msgspec.structs import replace
 
 from taskq.backends import ProgressReport
-from taskq.cli.news import Seen, news
-from taskq.cli.tail import Lately
 from taskq.filtering.reading import narrowed, parsed
+from taskq.following import Bounds, Lately
 from taskq.lifecycle import Failed, Succeeded
 from taskq.model import Attempt, ErrorInfo, Status
+from taskq.news import News, Seen, news
 from taskq.progress import Progress
 from taskq.snapshot import ActivityInfo, Filter
 from taskq.testing.conformance.samples import call
@@ -47,6 +47,23 @@ def later(info: ActivityInfo, seconds: float, **changes: Any) -> ActivityInfo:
 def whats(before: ActivityInfo | None, info: ActivityInfo) -> list[str]:
     seen = None if before is None else Seen.of(before)
     return [each.what for each in news(seen, info, NOW + timedelta(hours=1))]
+
+
+class Tail:
+    """What has happened lately, as ``taskq tail`` looks at it."""
+
+    def __init__(self, shelf, wanted: Filter | None = None, **bounds: int) -> None:
+        self._client = shelf.app.client
+        self._lately = Lately(
+            self._client.store, shelf.app.clock, wanted or Filter(), Bounds(**bounds)
+        )
+        self.cut = False
+        self._client.call_sync(self._lately.begin)
+
+    def look(self) -> list[News]:
+        look = self._client.call_sync(self._lately.look)
+        self.cut = look.cut
+        return [*look.news]
 
 
 def test_what_happened_between_two_looks_is_told_in_its_order(waiting: ActivityInfo) -> None:
@@ -89,8 +106,7 @@ def test_what_waits_for_its_time_is_scheduled(waiting: ActivityInfo) -> None:
 
 def test_all_that_is_new_is_told_once_and_what_was_there_is_none(shelf) -> None:
     shelf.greet.delay("before")
-    lately = Lately(shelf.app, Filter())
-    lately.begin()
+    lately = Tail(shelf)
     assert lately.look() == []
     ids = [shelf.greet.delay(f"{place}").id for place in range(3)]
 
@@ -104,8 +120,7 @@ def test_all_that_is_new_is_told_once_and_what_was_there_is_none(shelf) -> None:
 
 def test_a_filter_tells_of_what_comes_to_match(shelf) -> None:
     """seed:Q15"""
-    lately = Lately(shelf.app, narrowed(Filter(), parsed("status:failed args.name:Ada")))
-    lately.begin()
+    lately = Tail(shelf, narrowed(Filter(), parsed("status:failed args.name:Ada")))
     ids = [shelf.greet.delay(name).id for name in ("Ada", "Grace")]
     assert lately.look() == []
 
@@ -123,10 +138,8 @@ def test_a_filter_that_means_nothing_is_refused(cli, shelf) -> None:
     assert result.exit_code == 2 and "no field 'stats'" in result.stderr
 
 
-def test_what_has_left_the_first_page_is_followed(shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskq.cli.tail.PAGE", 2)
-    lately = Lately(shelf.app, Filter())
-    lately.begin()
+def test_what_has_left_the_first_page_is_followed(shelf) -> None:
+    lately = Tail(shelf, page=2)
     first = shelf.greet.delay("Ada")
     lately.look()
     for place in range(6):
@@ -137,22 +150,18 @@ def test_what_has_left_the_first_page_is_followed(shelf, monkeypatch: pytest.Mon
     assert [(each.info.id, each.what) for each in lately.look()] == [(first.id, "cancelled")]
 
 
-def test_more_than_can_be_shown_is_said(shelf, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    monkeypatch.setattr("taskq.cli.tail.PAGE", 2)
-    monkeypatch.setattr("taskq.cli.tail.PAGES", 2)
-    lately = Lately(shelf.app, Filter())
-    lately.begin()
+def test_more_than_can_be_shown_is_said(shelf) -> None:
+    lately = Tail(shelf, page=2, pages=2)
     shelf.app.enqueue([shelf.greet.build(f"{place}") for place in range(7)])
 
     assert len(lately.look()) == 4
-    assert "more than 4 new activities" in capsys.readouterr().err
+    assert lately.cut
     assert lately.look() == []
+    assert not lately.cut
 
 
-def test_what_is_forgotten_is_not_new_again(shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskq.cli.tail.REMEMBERED", 3)
-    lately = Lately(shelf.app, Filter())
-    lately.begin()
+def test_what_is_forgotten_is_not_new_again(shelf) -> None:
+    lately = Tail(shelf, remembered=3)
     for place in range(6):
         shelf.greet.delay(f"{place}")
     assert len(lately.look()) == 6

@@ -33,6 +33,9 @@ CORE = {
     "occurrences",
     "schedule",
     "defining",
+    "printing",
+    "phrases",
+    "news",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
@@ -45,6 +48,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "concurrent": ("bridge",),
     "trio": ("bridge",),
     "litestar": ("web",),
+    "uvicorn": ("web",),
     "click": ("cli",),
     "rich": ("cli",),
     "signal": ("cli", "processes"),
@@ -62,7 +66,10 @@ HOMES: dict[str, tuple[str, ...]] = {
 }
 """Modules that only these rooms may import: each effect has one home."""
 
-TYPES_ONLY: dict[str, tuple[str, ...]] = {"sqlalchemy": ("app.py", "transaction.py")}
+TYPES_ONLY: dict[str, tuple[str, ...]] = {
+    "sqlalchemy": ("app.py", "transaction.py"),
+    "click": ("web/plugin.py",),
+}
 """Modules that these files besides may name to a type checker: under ``if TYPE_CHECKING``."""
 
 NAMES: dict[str, tuple[str, ...]] = {

@@ -9,18 +9,30 @@ import pytest
 
 from taskq import TaskQ
 from taskq.web import Console, ConsoleOptions
-from taskq.web.application import application
+from taskq.web.application import build
+from taskq.web.shell import Shell
+from tests.web.asking import TOKENS
 
 
 @pytest.fixture
 async def app() -> AsyncIterator[TaskQ]:
-    async with TaskQ("memory://") as taskq:
+    """Has an account of each role, see ``TOKENS``."""
+    accounts = {role: f"{role}:{token}" for role, token in TOKENS.items()}
+    async with TaskQ("memory://", web_tokens=accounts) as taskq:
         yield taskq
 
 
 @pytest.fixture
-async def browser(app: TaskQ) -> AsyncIterator[httpx.AsyncClient]:
-    console = application(Console(app, ConsoleOptions()))
-    transport = httpx.ASGITransport(console)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+async def console(app: TaskQ) -> Shell:
+    """A console that can do everything."""
+    return build(Console(app, ConsoleOptions()))
+
+
+@pytest.fixture
+async def browser(console: Shell) -> AsyncIterator[httpx.AsyncClient]:
+    """Speaks as admin."""
+    headers = {"authorization": f"Bearer {TOKENS['admin']}"}
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(console), base_url="http://127.0.0.1", headers=headers
+    ) as client:
         yield client

@@ -8,5 +8,7 @@ from __future__ import annotations
 from litestar.handlers import HTTPRouteHandler
 
 from taskq.web.api.overview import OVERVIEW
+from taskq.web.api.session import SESSION
+from taskq.web.api.stream import STREAM
 
-ROUTES: tuple[HTTPRouteHandler, ...] = (*OVERVIEW,)
+ROUTES: tuple[HTTPRouteHandler, ...] = (*SESSION, *OVERVIEW, *STREAM)

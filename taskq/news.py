@@ -7,9 +7,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from taskq.cli.activity import attempts, outcome, progress_text
-from taskq.cli.text import instant
 from taskq.model import Status
+from taskq.phrases import attempts, outcome, progress_text
+from taskq.printing import instant
 from taskq.progress import Progress
 from taskq.snapshot import ActivityInfo
 
@@ -28,6 +28,11 @@ class Seen(Struct, frozen=True):
     def of(cls, info: ActivityInfo) -> Seen:
         """From a snapshot."""
         return cls(info.status, info.claim, info.progress, info.cancel_requested_at)
+
+    @classmethod
+    def waiting(cls, info: ActivityInfo) -> Seen:
+        """Of one that nobody has looked at: as if it had waited until its latest attempt."""
+        return cls(Status.PENDING, max(0, info.claim - 1), None, None)
 
 
 class News(Struct, frozen=True):
