@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import click
@@ -74,5 +74,7 @@ def _text(value: object) -> str:
             return f"{value:g}"
         case Mapping():
             return spelled(cast("Rules", value)) or "none"
+        case tuple():
+            return ",".join(cast("Sequence[str]", value)) or "none"
         case _:
             return str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from taskq.errors import ConfigurationError
 from taskq.model import Status
+from taskq.redaction import names_of
 from taskq.retention import rules_of
 from taskq.retry import RetryPolicy
 
@@ -103,12 +104,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long what ended so is kept, as ``completed=7d,failed=90d``; else for ever (seed:B8)."""
     prune_interval: float = 60.0
     """How often a worker looks for what ``retention`` lets go, if it says anything."""
+    redact: Sequence[str] = ()
+    """Names that hide a value besides the usual ones, as ``iban,birth_date`` (docs/console.md)."""
 
     def __post_init__(self) -> None:
         try:
             msgspec.structs.force_setattr(self, "retention", rules_of(self.retention))
         except ConfigurationError as error:
             raise SettingError(str(error), "retention") from None
+        try:
+            msgspec.structs.force_setattr(self, "redact", names_of(self.redact))
+        except ConfigurationError as error:
+            raise SettingError(str(error), "redact") from None
         for name in self.__struct_fields__:
             _typed(name, getattr(self, name))
         for name in _POSITIVE:
@@ -245,6 +252,7 @@ class SettingOverrides(TypedDict, total=False):
     worker_enqueue_timeout: float
     retention: Mapping[str, float | timedelta | str] | str
     prune_interval: float
+    redact: Sequence[str] | str
 
 
 def bad_name(what: str, name: object) -> str:
@@ -273,7 +281,7 @@ _ALLOWED: Mapping[str, tuple[type, ...]] = {
 def _typed(name: str, value: object) -> None:
     """Refuse a value of another type than the field's, before it is used as one."""
     kind = TYPES[name]
-    if kind.startswith("Mapping"):  # which checks itself
+    if kind.startswith(("Mapping", "Sequence")):  # which check themselves
         return
     allowed = _ALLOWED[kind[:3]]
     if value is None and "None" in kind:
