@@ -36,6 +36,9 @@ CORE = {
     "printing",
     "phrases",
     "news",
+    "redaction",
+    "secret",
+    "showing",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
