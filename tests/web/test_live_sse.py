@@ -43,7 +43,8 @@ async def heard(hub: Hub, stage: Stage, form: Form) -> Listener:
         await listener.until(lambda: "progress" in {what for _, what in listener.whats})
         stage.end([attempt], NO)
         await listener.until(lambda: "failed" in {what for _, what in listener.whats})
-        await other.until(lambda: b"ailed" in other.body)
+        ended = b'"event_type":"Failed"' if form.of_seeds else b'"what":"failed"'
+        await other.until(lambda: ended in other.body)
         listener.leave()
         other.leave()
     return other
