@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol, cast
+from typing import cast
 
+from msgspec.structs import replace
 
-class Masks(Protocol):
-    """What hides secrets, see ``taskq.redaction.Redaction``."""
-
-    def text(self, json_text: str, secret: Collection[str] = ()) -> str:
-        """JSON text with what is secret in it masked; the rest byte for byte the same."""
-        ...
-
-    def value(self, value: object, secret: Collection[str] = ()) -> object:
-        """The same for a value."""
-        ...
+from taskq.redaction import Redaction
+from taskq.snapshot import ActivityInfo
 
 
 class Veil:
@@ -28,33 +21,37 @@ class Veil:
     """
 
     def __init__(
-        self, masks: Masks, secrets: Callable[[str], Collection[str]], *, shown: bool
+        self, redaction: Redaction, secrets: Callable[[str], Collection[str]], *, shown: bool
     ) -> None:
         self.shown = shown
-        self._masks = masks
+        self._redaction = redaction
         self._secrets = secrets
 
     def arguments(self, type: str, payload: str) -> str | None:
         """The JSON text of an activity's arguments."""
-        return self._masks.text(payload, self._secrets(type)) if self.shown else None
+        return self._redaction.text(payload, self._secrets(type)) if self.shown else None
 
     def result(self, result: str | None) -> str | None:
         """The JSON text of a result; None where there is none, too."""
-        return self._masks.text(result) if self.shown and result is not None else None
+        return self._redaction.text(result) if self.shown and result is not None else None
 
     def metadata(self, metadata: Mapping[str, object]) -> str | None:
         """The JSON text of metadata."""
-        return self._text(self._masks.value(metadata)) if self.shown else None
+        return self._text(self._redaction.value(metadata)) if self.shown else None
 
     def said(self, text: str | None) -> str | None:
         """A message, a traceback, a note: text that a handler may have put anything into."""
         return text if self.shown else None
 
+    def seen(self, info: ActivityInfo) -> ActivityInfo:
+        """The activity with its arguments as they are shown: what a search must not tell of."""
+        return replace(info, payload=self._redaction.text(info.payload, self._secrets(info.type)))
+
     def detail(self, type: str, detail: Mapping[str, object]) -> Mapping[str, object]:
         """What an event tells. Its error keeps its type and kind, whoever looks."""
         kept = dict(detail)
         payload, error = kept.pop("payload", None), kept.pop("error", None)
-        kept = dict(cast("Mapping[str, object]", self._masks.value(kept)))
+        kept = dict(self._redaction.value(kept))
         if isinstance(payload, str):
             kept["payload"] = self.arguments(type, payload)
         if isinstance(error, dict):
@@ -63,7 +60,7 @@ class Veil:
 
     def record(self, detail: Mapping[str, object]) -> Mapping[str, object]:
         """What an entry of the audit tells."""
-        return cast("Mapping[str, object]", self._masks.value(detail))
+        return dict(self._redaction.value(detail))
 
     def _error(self, error: Mapping[str, object]) -> Mapping[str, object]:
         if self.shown:
