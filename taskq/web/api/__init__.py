@@ -8,5 +8,6 @@ from __future__ import annotations
 from litestar.handlers import HTTPRouteHandler
 
 from taskq.web.api.overview import OVERVIEW
+from taskq.web.api.session import SESSION
 
-ROUTES: tuple[HTTPRouteHandler, ...] = (*OVERVIEW,)
+ROUTES: tuple[HTTPRouteHandler, ...] = (*SESSION, *OVERVIEW)
