@@ -11,7 +11,7 @@ from litestar.di import NamedDependency
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from taskq.snapshot import Cursor, Order
+from taskq.search import Cursor, Order
 from taskq.web.api.asking import Wanted, veil_of, wanted
 from taskq.web.api.parameters import (
     Limit,

@@ -21,7 +21,8 @@ from taskq.backends import Inspector
 from taskq.filtering.terms import Not, Pattern, TextIn
 from taskq.model import Status
 from taskq.retry import RetryPolicy
-from taskq.snapshot import ActivityInfo, Cursor, Filter, Order, Stats
+from taskq.search import Cursor, Order
+from taskq.snapshot import ActivityInfo, Filter, Stats
 from taskq.web.api.activity import LARGEST_TREE, raw_result, the_activity, unknown
 from taskq.web.api.asking import veil_of
 from taskq.web.api.overview import COUNTED_TO
