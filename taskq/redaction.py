@@ -101,7 +101,7 @@ class Redaction(Struct, frozen=True):
     Names are compared without regard to case and to what is no letter or digit, so that ``apikey``
     hides ``API-Key`` and ``stripe_api_key``. ``secret``, in every method, are further places: names
     of arguments, or paths such as ``login.password`` where the value is nested; ``*`` stands for
-    any key, and a list adds no step. Not looked into: JSON text inside a string.
+    any key, a list adds no step, and the empty path is the whole value.
     """
 
     names: frozenset[str] = NAMES
@@ -122,7 +122,7 @@ class Redaction(Struct, frozen=True):
 
         What is not JSON, or nested too deeply to tell, is hidden whole.
         """
-        if not _is_json(json_text):
+        if "" in secret or not _is_json(json_text):
             return f'"{MASK}"'
         parts: list[str] = []
         at = 0
@@ -133,15 +133,16 @@ class Redaction(Struct, frozen=True):
 
     def value(self, value: object, secret: Collection[str] = ()) -> Any:
         """The same for a plain JSON value: a new one, where something is hidden in it."""
-        return self._value(value, [_tree(secret)])
+        return MASK if "" in secret else self._value(value, [_tree(secret)])
 
     def held(self, json_text: str, secret: Collection[str] = ()) -> frozenset[str]:
         """The strings and numbers that ``text`` hides, as texts, for ``scrub``."""
         if not _is_json(json_text):
             return frozenset()
+        whole = [(0, len(json_text))] if "" in secret else None
         return frozenset(
             leaf
-            for start, end in self._spans(json_text, secret)
+            for start, end in whole or self._spans(json_text, secret)
             for leaf in _leaves(json_text[start:end])
         )
 
