@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 _OPERATOR: Final = re.compile(r":?(?:<=|>=|<|>)|:|=")
-_NEEDS_QUOTES: Final = re.compile(r'[\s,"*]')
+_NEEDS_QUOTES: Final = re.compile(r'[\s,"*]|^[<>=]')
 _NAME_NEEDS_QUOTES: Final = re.compile(r'[\s,"*.:<>=]')
 
 
@@ -35,6 +35,7 @@ def place(text: str, at: int) -> Place:
     operator = next(_unquoted(text, start, at, _OPERATOR), None)
     if operator is None:
         end = _ends(text, at, _OPERATOR_OR_BLANK)
+        end += text[end : end + 1] == ":"  # a completed name brings its own
         return Place(start, end, None, _without_quotes(text[start:at]))
     field = _without_quotes(text[start : operator.start()])
     begin = operator.end()

@@ -159,7 +159,7 @@ def raw_result(console: Console, identity: Identity, info: ActivityInfo) -> Resp
     veil = veil_of(console, identity)
     if not veil.shown:
         raise Problem(403, "forbidden", "payloads are hidden from you, results too")
-    return Response((veil.result(info.result) or "null").encode(errors="replace"))
+    return Response((veil.result(info.type, info.result) or "null").encode(errors="replace"))
 
 
 ACTIVITY = (activity, timeline, tree, children, result)

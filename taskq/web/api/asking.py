@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from taskq.snapshot import ActivityInfo, Bucket, Filter
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
-from taskq.web.views.veil import Veil
+from taskq.web.views.veil import Places, Veil
 
 T = TypeVar("T")
 Read: TypeAlias = Callable[[str], T]
@@ -30,22 +30,24 @@ def veil_of(console: Console, identity: Identity) -> Veil:
     app = console.app
     return Veil(
         app.redaction,
-        lambda type: secrets_of(app, type),
+        lambda type: secret_places(app, type),
         shown=console.shows_payloads(identity),
     )
 
 
-def secrets_of(app: TaskQ, type: str) -> Collection[str]:
-    """The places of a type's secret arguments, as far as this app knows it. A hook's argument has
-    those of the activity that failed."""
+def secret_places(app: TaskQ, type: str) -> Places:
+    """Where a type's arguments and result are secret, as far as this app knows the type. A hook's
+    argument has the places of the activity that failed."""
     task = app.registry.task(type)
     if task is not None:
-        return task.definition.codec.secrets
+        codec = task.definition.codec
+        return Places(codec.secrets, codec.result_secrets)
     for hook in HOOKS:
         task = app.registry.task(type.removesuffix(hook_type("", hook)))
         if task is not None:
-            return [f"dead.arguments.{place}" for place in task.definition.codec.secrets]
-    return ()
+            secrets = task.definition.codec.secrets
+            return Places([f"dead.arguments.{place}" for place in secrets])
+    return Places()
 
 
 class Wanted(Struct, frozen=True):

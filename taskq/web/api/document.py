@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 from litestar import Litestar, Request, Response, get
@@ -34,7 +32,11 @@ _ERRORS: Final[Mapping[str, str]] = {
     "429": "Too many attempts; `Retry-After` says when to try again.",
     "503": "The database cannot be reached, or has not answered in time; try again.",
 }
-_SENTENCE: Final = re.compile(r"(?<=[.])\s+")
+_GOOD: Final[Mapping[str, str]] = {
+    "200": "What was asked for.",
+    "202": "Accepted: it goes on by itself.",
+    "204": "Done; there is nothing to say.",
+}
 
 
 @get("/api/openapi.json", media_type="application/json")
@@ -61,7 +63,7 @@ def document(handlers: Iterable[HTTPRouteHandler]) -> Json:
     handlers = list(handlers)
     described = Litestar(
         route_handlers=handlers,
-        dependencies={name: Provide(_nothing) for name in ("console", "identity")},
+        dependencies={"console": Provide(_no_console), "identity": Provide(_no_identity)},
         openapi_config=OpenAPIConfig(
             title="taskq console",
             version=VERSION,
@@ -81,21 +83,15 @@ def document(handlers: Iterable[HTTPRouteHandler]) -> Json:
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": "taskq_session"},
     }
-    documented = {
-        (str(method), path): inspect.getdoc(handler.fn) or ""
-        for handler in handlers
-        for method in handler.http_methods
-        for path in handler.paths
-    }
+    for name, described_by in _descriptions(handlers).items():
+        components["schemas"].get(name, {}).setdefault("description", described_by)
     for path, item in schema["paths"].items():
         for method, operation in item.items():
-            _complete(operation, method.upper(), path, documented)
-    return schema
+            _complete(operation, method.upper(), path)
+    return cast("Json", _whole(schema))
 
 
-def _complete(
-    operation: Json, method: str, path: str, documented: Mapping[tuple[str, str], str]
-) -> None:
+def _complete(operation: Json, method: str, path: str) -> None:
     """Say in one operation what the handler's declaration does not."""
     least = PERMISSIONS.get((method, path), Role.ADMIN)
     text = " ".join(operation.get("description", "").split())
@@ -106,6 +102,11 @@ def _complete(
     responses: Json = operation["responses"]
     for status in [status for status in responses if status >= "400"]:
         del responses[status]
+    for status, response in responses.items():
+        response["description"] = _GOOD.get(status, "Done.")
+        for schema in response.get("content", {}).values():
+            if schema.get("schema", {}).get("type") == "string":
+                schema["schema"] = {"description": "JSON of any kind."}
     for status in _errors(method, path, least):
         content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemView"}}}
         responses[status] = {"description": _ERRORS[status], "content": content}
@@ -125,6 +126,28 @@ def _errors(method: str, path: str, least: Role | None) -> list[str]:
     return sorted(set(found))
 
 
+def _descriptions(handlers: Iterable[HTTPRouteHandler]) -> dict[str, str]:
+    """What the docstrings of bodies and answers say, by the names of their schemas."""
+    types: list[object] = []
+    for handler in handlers:
+        signature = handler.parsed_fn_signature
+        fields = [signature.return_type, signature.parameters.get("data")]
+        for field in (field for field in fields if field is not None):
+            inner = field.inner_types if field.is_subclass_of(Response) else (field,)
+            types += [each.annotation for each in inner]
+    _, schemas = msgspec.json.schema_components(types, schema_hook=lambda _: {"title": "Any"})
+    return {name: " ".join(each.get("description", "").split()) for name, each in schemas.items()}
+
+
+def _whole(value: object) -> object:
+    """The same without fractions where whole numbers are meant: 200, not 200.0."""
+    if isinstance(value, dict):
+        return {key: _whole(each) for key, each in cast("Json", value).items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in cast("list[object]", value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _problem() -> Json:
     """The schema of an error's body."""
     _, schemas = msgspec.json.schema_components(
@@ -133,8 +156,12 @@ def _problem() -> Json:
     return dict(schemas)
 
 
-async def _nothing() -> None:
-    """Stands for what handlers are given, so that it is not taken for a parameter."""
+async def _no_console() -> None:
+    """Stands for the console that handlers are given, so that it is not taken for a parameter."""
+
+
+async def _no_identity() -> None:
+    """The same for who asks."""
 
 
 DOCUMENT = (openapi,)

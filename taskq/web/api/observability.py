@@ -261,7 +261,9 @@ def _id(key: str) -> UUID:
     try:
         return UUID(key)
     except ValueError:
-        raise Problem(400, "bad_request", f"{key!r} is neither an activity's id nor a list") from None
+        raise Problem(
+            400, "bad_request", f"{key!r} is neither an activity's id nor a list"
+        ) from None
 
 
 OBSERVABILITY = (

@@ -29,12 +29,12 @@ TypeNames: TypeAlias = Annotated[
 RootsOnly: TypeAlias = Annotated[
     bool, QueryParameter(description="Only activities that have no parent.")
 ]
-Limit: TypeAlias = Annotated[
-    int, QueryParameter(ge=1, le=200, description="How many at the most.")
-]
+Limit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200, description="How many at the most.")]
 PageCursor: TypeAlias = Annotated[
     str,
-    QueryParameter(max_length=200, description="Go on after this place: `next` of the page before."),
+    QueryParameter(
+        max_length=200, description="Go on after this place: `next` of the page before."
+    ),
 ]
 SeedLimit: TypeAlias = Annotated[
     int, QueryParameter(ge=1, le=1000, description="How many at the most.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from litestar import get
@@ -16,7 +15,7 @@ from taskq.app import TaskQ
 from taskq.backends import Inspector
 from taskq.pausing import Kind, Load
 from taskq.snapshot import Bucket, UnservedType
-from taskq.web.api.asking import secrets_of
+from taskq.web.api.asking import secret_places
 from taskq.web.console import Console
 from taskq.web.views.load import QueueView, RateView, TaskView, TypeView, UnservedView
 from taskq.web.views.series import Steps, steps_until
@@ -87,7 +86,7 @@ def task_view(app: TaskQ, type: str) -> TaskView | None:
     if task is None:
         return None
     effective = app.registry.effective(task.definition.options)
-    return TaskView.of(task, effective, frozenset(secrets_of(app, type)))
+    return TaskView.of(task, effective, frozenset(secret_places(app, type).arguments))
 
 
 @get("/api/queues")

@@ -108,9 +108,7 @@ async def _values(console: Console, here: Place, name: str, part: str) -> list[S
 _TEXTS: Final[Mapping[str, str]] = {"user": "user_id", "corr": "correlation_id"}
 
 
-def _seen(
-    console: Console, name: str, part: str, newest: Iterable[ActivityInfo]
-) -> Iterable[str]:
+def _seen(console: Console, name: str, part: str, newest: Iterable[ActivityInfo]) -> Iterable[str]:
     """The values of a field, those of the app first."""
     match name:
         case "type":

@@ -209,7 +209,7 @@ class ActivityView(Struct, frozen=True, kw_only=True):
             known=known,
             hidden=not veil.shown,
             arguments=veil.arguments(info.type, info.payload),
-            result=veil.result(info.result),
+            result=veil.result(info.type, info.result),
             metadata=veil.metadata(info.metadata),
             tags=info.tags,
             error=info.error and ErrorView.of(info.error, veil),

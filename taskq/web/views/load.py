@@ -119,11 +119,11 @@ class ParameterView(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, parameter: inspect.Parameter, *, secret: bool) -> ParameterView:
         """As the signature has it; the default of a secret one is not told."""
-        kinds: dict[object, Literal["args", "kwargs"]] = {
-            parameter.VAR_POSITIONAL: "args",
-            parameter.VAR_KEYWORD: "kwargs",
-        }
-        kind = kinds.get(parameter.kind, "one")
+        kind: Literal["one", "args", "kwargs"] = "one"
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            kind = "args"
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            kind = "kwargs"
         unset = parameter.default is parameter.empty
         bare = parameter.annotation is parameter.empty
         return cls(

@@ -6,34 +6,44 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from taskq.redaction import Redaction
 from taskq.snapshot import ActivityInfo
 
 
+class Places(Struct, frozen=True):
+    """Where a type's arguments and result are secret whatever they hold, see ``Redaction``."""
+
+    arguments: Collection[str] = ()
+    result: Collection[str] = ()
+
+
 class Veil:
     """Between the store and one who looks.
 
-    ``secrets`` answers the names of a type's arguments that are secret whatever they hold. With
-    ``shown`` False payloads are hidden: arguments, results, metadata, notes of progress, and the
-    messages and tracebacks of errors; each is None then.
+    ``places`` answers what is secret of a type. With ``shown`` False payloads are hidden:
+    arguments, results, metadata, notes of progress, and the messages and tracebacks of errors;
+    each is None then.
     """
 
     def __init__(
-        self, redaction: Redaction, secrets: Callable[[str], Collection[str]], *, shown: bool
+        self, redaction: Redaction, places: Callable[[str], Places], *, shown: bool
     ) -> None:
         self.shown = shown
         self._redaction = redaction
-        self._secrets = secrets
+        self._places = places
 
     def arguments(self, type: str, payload: str) -> str | None:
         """The JSON text of an activity's arguments."""
-        return self._redaction.text(payload, self._secrets(type)) if self.shown else None
+        return self._redaction.text(payload, self._places(type).arguments) if self.shown else None
 
-    def result(self, result: str | None) -> str | None:
+    def result(self, type: str, result: str | None) -> str | None:
         """The JSON text of a result; None where there is none, too."""
-        return self._redaction.text(result) if self.shown and result is not None else None
+        if result is None or not self.shown:
+            return None
+        return self._redaction.text(result, self._places(type).result)
 
     def metadata(self, metadata: Mapping[str, object]) -> str | None:
         """The JSON text of metadata."""
@@ -45,7 +55,8 @@ class Veil:
 
     def seen(self, info: ActivityInfo) -> ActivityInfo:
         """The activity with its arguments as they are shown: what a search must not tell of."""
-        return replace(info, payload=self._redaction.text(info.payload, self._secrets(info.type)))
+        shown = self._redaction.text(info.payload, self._places(info.type).arguments)
+        return replace(info, payload=shown)
 
     def detail(self, type: str, detail: Mapping[str, object]) -> Mapping[str, object]:
         """What an event tells. Its error keeps its type and kind, whoever looks."""
