@@ -37,6 +37,7 @@ from taskq.engine.running.permits import Permits
 from taskq.engine.supervisor import IDLE, Loop, Supervisor
 from taskq.errors import InvalidState
 from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping
+from taskq.model import Attempt
 from taskq.middleware import Middleware
 from taskq.schedule import Schedule
 from taskq.snapshot import WorkerInfo
@@ -76,6 +77,7 @@ class Engine:
         schedules: Sequence[Schedule] = (),
         dump: Callable[[], None] = lambda: None,
         processes: Processes | None = None,
+        hide: Callable[[Attempt, str], str] = lambda _, text: text,
     ) -> None:
         self.id = new_id()
         self._types = options.claimed_types(handlers)
@@ -92,6 +94,7 @@ class Engine:
         self._random = random
         self._dump = dump
         self._processes = processes
+        self._hide = hide
         self._supervisor = Supervisor(
             worker=self.id,
             clock=clock,
@@ -353,6 +356,7 @@ class Engine:
             emit=self._emit,
             new_id=self._new_id,
             random=self._random,
+            hide=self._hide,
         )
         return Parts(
             ground,

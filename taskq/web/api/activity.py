@@ -105,11 +105,10 @@ async def timeline(
     """What happened to one activity, oldest first. 404 for an unknown id."""
     info = await the_activity(console, id)
     entries = await console.ask(console.reader.timeline, id)
-    veil = veil_of(console, identity)
     newest = entries[-LONGEST_TIMELINE:]
+    shown = veil_of(console, identity).timeline(info, newest)
     return TimelineView(
-        items=[EntryView.of(info.type, entry, veil) for entry in newest],
-        cut=len(newest) < len(entries),
+        items=[EntryView.of(entry) for entry in shown], cut=len(newest) < len(entries)
     )
 
 
@@ -159,7 +158,7 @@ def raw_result(console: Console, identity: Identity, info: ActivityInfo) -> Resp
     veil = veil_of(console, identity)
     if not veil.shown:
         raise Problem(403, "forbidden", "payloads are hidden from you, results too")
-    return Response((veil.result(info.type, info.result) or "null").encode(errors="replace"))
+    return Response((veil.result(info) or "null").encode(errors="replace"))
 
 
 ACTIVITY = (activity, timeline, tree, children, result)

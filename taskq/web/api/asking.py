@@ -8,18 +8,16 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from taskq.app import TaskQ
 from taskq.filtering.matching import matches
 from taskq.filtering.reading import narrowed, parsed
 from taskq.filtering.terms import AnywhereHas, ArgumentIs, Condition, ErrorHas, Not, Term
-from taskq.hooks import HOOKS, hook_type
 from taskq.model import Status
 from taskq.settings import NAME
 from taskq.snapshot import ActivityInfo, Bucket, Filter
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
-from taskq.web.views.veil import Places, Veil
+from taskq.web.views.veil import Veil
 
 T = TypeVar("T")
 Read: TypeAlias = Callable[[str], T]
@@ -27,27 +25,7 @@ Read: TypeAlias = Callable[[str], T]
 
 def veil_of(console: Console, identity: Identity) -> Veil:
     """What this one may see."""
-    app = console.app
-    return Veil(
-        app.redaction,
-        lambda type: secret_places(app, type),
-        shown=console.shows_payloads(identity),
-    )
-
-
-def secret_places(app: TaskQ, type: str) -> Places:
-    """Where a type's arguments and result are secret, as far as this app knows the type. A hook's
-    argument has the places of the activity that failed."""
-    task = app.registry.task(type)
-    if task is not None:
-        codec = task.definition.codec
-        return Places(codec.secrets, codec.result_secrets)
-    for hook in HOOKS:
-        task = app.registry.task(type.removesuffix(hook_type("", hook)))
-        if task is not None:
-            secrets = task.definition.codec.secrets
-            return Places([f"dead.arguments.{place}" for place in secrets])
-    return Places()
+    return Veil(console.app.showing, shown=console.shows_payloads(identity))
 
 
 class Wanted(Struct, frozen=True):

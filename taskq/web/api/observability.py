@@ -197,8 +197,8 @@ async def seed_events(
     """What happened to an activity, oldest first."""
     info = await the_activity(console, _id(key))
     entries = await console.ask(console.reader.timeline, info.id)
-    veil = veil_of(console, identity)
-    return [Event.of(info, entry, veil) for entry in entries[:limit]]
+    shown = veil_of(console, identity).timeline(info, entries[:limit])
+    return [Event.of(info.id, entry) for entry in shown]
 
 
 @get("/api/observability/activities/{key:str}/result", media_type="application/json")

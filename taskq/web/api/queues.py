@@ -15,7 +15,6 @@ from taskq.app import TaskQ
 from taskq.backends import Inspector
 from taskq.pausing import Kind, Load
 from taskq.snapshot import Bucket, UnservedType
-from taskq.web.api.asking import secret_places
 from taskq.web.console import Console
 from taskq.web.views.load import QueueView, RateView, TaskView, TypeView, UnservedView
 from taskq.web.views.series import Steps, steps_until
@@ -86,7 +85,7 @@ def task_view(app: TaskQ, type: str) -> TaskView | None:
     if task is None:
         return None
     effective = app.registry.effective(task.definition.options)
-    return TaskView.of(task, effective, frozenset(secret_places(app, type).arguments))
+    return TaskView.of(task, effective, app.registry.secrets(type).arguments)
 
 
 @get("/api/queues")

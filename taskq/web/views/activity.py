@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from taskq.model import ErrorInfo, Status
+from taskq.model import Status
 from taskq.progress import Progress
 from taskq.snapshot import ActivityInfo
 from taskq.web.views.veil import Veil
@@ -29,9 +29,10 @@ class ErrorView(Struct, frozen=True, kw_only=True):
     attempts: int
 
     @classmethod
-    def of(cls, error: ErrorInfo, veil: Veil) -> ErrorView:
+    def of(cls, info: ActivityInfo, veil: Veil) -> ErrorView | None:
         """All of it."""
-        return cls(
+        error = veil.error(info)
+        return error and cls(
             type=error.type,
             kind=error.kind.value,
             message=veil.said(error.message),
@@ -40,8 +41,11 @@ class ErrorView(Struct, frozen=True, kw_only=True):
         )
 
     @classmethod
-    def short(cls, error: ErrorInfo, veil: Veil) -> ErrorView:
+    def short(cls, info: ActivityInfo, veil: Veil) -> ErrorView | None:
         """As lists have it."""
+        error = veil.error(info)
+        if error is None:
+            return None
         message = veil.said(error.message)
         if message is not None and len(message) > LONGEST_MESSAGE:
             message = message[: LONGEST_MESSAGE - 1] + "…"
@@ -121,9 +125,9 @@ class ActivitySummary(Struct, frozen=True, kw_only=True):
             root_id=info.root_id,
             depth=info.depth,
             step=info.step,
-            tags=info.tags,
+            tags=veil.tags(info),
             progress=info.progress and ProgressView.of(info.progress, veil),
-            error=info.error and ErrorView.short(info.error, veil),
+            error=ErrorView.short(info, veil),
         )
 
 
@@ -209,10 +213,10 @@ class ActivityView(Struct, frozen=True, kw_only=True):
             known=known,
             hidden=not veil.shown,
             arguments=veil.arguments(info.type, info.payload),
-            result=veil.result(info.type, info.result),
-            metadata=veil.metadata(info.metadata),
-            tags=info.tags,
-            error=info.error and ErrorView.of(info.error, veil),
+            result=veil.result(info),
+            metadata=veil.metadata(info),
+            tags=veil.tags(info),
+            error=ErrorView.of(info, veil),
             fingerprint=info.fingerprint,
             progress=info.progress and ProgressView.of(info.progress, veil),
             attempts=info.attempts,

@@ -25,14 +25,14 @@ class EntryView(Struct, frozen=True, kw_only=True):
     detail: Mapping[str, object]
 
     @classmethod
-    def of(cls, type: str, entry: TimelineEntry, veil: Veil) -> EntryView:
-        """An entry of an activity of this type."""
+    def of(cls, entry: TimelineEntry) -> EntryView:
+        """An entry as it may be shown."""
         return cls(
             at=entry.at,
             kind=entry.kind,
             attempt=entry.attempt,
             worker=entry.worker,
-            detail=veil.detail(type, entry.detail),
+            detail=entry.detail,
         )
 
 

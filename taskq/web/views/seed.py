@@ -66,7 +66,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, omit_defaults=True):
             max_retries=info.max_retries,
             timeout_seconds=info.timeout,
             retry_delay_seconds=retry_delay,
-            metadata=_raw(veil.metadata(info.metadata)),
+            metadata=_raw(veil.metadata(info)),
             status_updated_at=_updated(info),
             depth=info.depth,
             root_activity_id=info.root_id,
@@ -145,14 +145,14 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: Mapping[str, object] | None = None
 
     @classmethod
-    def of(cls, info: ActivityInfo, entry: TimelineEntry, veil: Veil) -> Event:
-        """An entry of this activity's timeline."""
+    def of(cls, id: UUID, entry: TimelineEntry) -> Event:
+        """An entry of this activity's timeline, as it may be shown."""
         return cls(
-            activity_id=info.id,
+            activity_id=id,
             timestamp=entry.at,
             event_type=event_type(entry.kind, entry.detail),
             worker_id=None if entry.worker is None else str(entry.worker),
-            detail=veil.detail(info.type, entry.detail) or None,
+            detail=entry.detail or None,
         )
 
 
@@ -182,10 +182,11 @@ def event_type(kind: str, detail: Mapping[str, object]) -> str:
 
 def last_error(info: ActivityInfo, veil: Veil) -> str | None:
     """Type and message of its error; the type alone where messages are hidden."""
-    if info.error is None:
+    error = veil.error(info)
+    if error is None:
         return None
-    message = veil.said(info.error.message)
-    return info.error.type if message is None else f"{info.error.type}: {message}"
+    message = veil.said(error.message)
+    return error.type if message is None else f"{error.type}: {message}"
 
 
 def _updated(info: ActivityInfo) -> datetime:
