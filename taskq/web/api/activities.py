@@ -39,7 +39,7 @@ InOrder: TypeAlias = Annotated[
     OrderName,
     QueryParameter(
         description="`newest` and `oldest` by when they were made; `due`: what is scheduled or"
-        " retrying, the next first; `started`: what is processing, the latest first."
+        " retrying, the next first; `started`: what is processing, the longest first."
     ),
 ]
 

@@ -32,7 +32,9 @@ class ErrorView(Struct, frozen=True, kw_only=True):
     def of(cls, info: ActivityInfo, veil: Veil) -> ErrorView | None:
         """All of it."""
         error = veil.error(info)
-        return error and cls(
+        if error is None:
+            return None
+        return cls(
             type=error.type,
             kind=error.kind.value,
             message=veil.said(error.message),
@@ -68,8 +70,10 @@ class ProgressView(Struct, frozen=True, kw_only=True):
     at: datetime
 
     @classmethod
-    def of(cls, progress: Progress, veil: Veil) -> ProgressView:
-        """As it was reported."""
+    def of(cls, progress: Progress | None, veil: Veil) -> ProgressView | None:
+        """As it was reported, if it was."""
+        if progress is None:
+            return None
         note = veil.said(progress.note)
         return cls(done=progress.done, total=progress.total, note=note, at=progress.at)
 
@@ -126,7 +130,7 @@ class ActivitySummary(Struct, frozen=True, kw_only=True):
             depth=info.depth,
             step=info.step,
             tags=veil.tags(info),
-            progress=info.progress and ProgressView.of(info.progress, veil),
+            progress=ProgressView.of(info.progress, veil),
             error=ErrorView.short(info, veil),
         )
 
@@ -218,7 +222,7 @@ class ActivityView(Struct, frozen=True, kw_only=True):
             tags=veil.tags(info),
             error=ErrorView.of(info, veil),
             fingerprint=info.fingerprint,
-            progress=info.progress and ProgressView.of(info.progress, veil),
+            progress=ProgressView.of(info.progress, veil),
             attempts=info.attempts,
             max_attempts=_max_attempts(info),
             retry_count=info.retry_count,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from taskq.pausing import Load, Pause
+from taskq.pausing import Load
 from taskq.snapshot import Bucket, UnservedType
 from taskq.task import Effective, Task
 from taskq.web.views.latency import LatencyView, summed
@@ -23,8 +23,11 @@ class PauseView(Struct, frozen=True, kw_only=True):
     reason: str
 
     @classmethod
-    def of(cls, pause: Pause) -> PauseView:
-        """As the store has it."""
+    def of(cls, load: Load | None) -> PauseView | None:
+        """Of a queue or type, where it is paused."""
+        pause = None if load is None else load.paused
+        if pause is None:
+            return None
         return cls(since=pause.since, by=pause.by, reason=pause.reason)
 
 
@@ -95,9 +98,9 @@ class QueueView(Struct, frozen=True, kw_only=True):
         return cls(
             name=name,
             declared=declared,
-            paused=load and load.paused and PauseView.of(load.paused),
+            paused=PauseView.of(load),
             by_status=_counts(load),
-            oldest_pending=load and load.oldest_pending,
+            oldest_pending=None if load is None else load.oldest_pending,
             workers=0 if load is None else load.workers,
             unserved=unserved,
             rates=rates,
@@ -195,9 +198,9 @@ class TypeView(Struct, frozen=True, kw_only=True):
         return cls(
             name=name,
             task=task,
-            paused=load and load.paused and PauseView.of(load.paused),
+            paused=PauseView.of(load),
             by_status=_counts(load),
-            oldest_pending=load and load.oldest_pending,
+            oldest_pending=None if load is None else load.oldest_pending,
             workers=0 if load is None else load.workers,
             unserved=unserved,
             rates=rates,
