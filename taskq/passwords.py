@@ -8,6 +8,7 @@ import hmac
 import re
 import secrets
 from typing import Final
+from unicodedata import normalize
 
 from msgspec import Struct
 
@@ -75,7 +76,7 @@ NOBODYS: Final = PasswordHash(_COST, _BLOCK, _LANES, bytes(16), bytes(32))
 
 
 def _scrypt(password: str, salt: bytes, cost: int, block: int, lanes: int) -> bytes:
-    data = password[:LONGEST].encode(errors="surrogatepass")
+    data = normalize("NFKC", password[:LONGEST]).encode(errors="surrogatepass")
     return hashlib.scrypt(data, salt=salt, n=cost, r=block, p=lanes, maxmem=2 * _MEMORY, dklen=32)
 
 

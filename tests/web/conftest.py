@@ -7,50 +7,38 @@ from collections.abc import AsyncIterator, Iterator
 import anyio
 import httpx
 import pytest
-from litestar.types import ASGIApp
-from msgspec import Struct
 
 from taskq import TaskQ
 from taskq.web import Console, ConsoleOptions
 from taskq.web.application import build
+from taskq.web.shell import Shell
+from tests.web.asking import TOKENS
+from tests.web.ground import Ground
 from tests.web.stage import Stage, played
-
-TOKENS = {role: f"{role}-0123456789-0123456789" for role in ("viewer", "operator", "admin")}
-"""A token of each role; each account has the name of its role."""
 
 
 @pytest.fixture
 async def app() -> AsyncIterator[TaskQ]:
+    """Has an account of each role, see ``TOKENS``."""
     accounts = {role: f"{role}:{token}" for role, token in TOKENS.items()}
     async with TaskQ("memory://", web_tokens=accounts) as taskq:
         yield taskq
 
 
 @pytest.fixture
-async def browser(app: TaskQ) -> AsyncIterator[httpx.AsyncClient]:
+async def console(app: TaskQ) -> Shell:
+    """A console that can do everything."""
+    return build(Console(app, ConsoleOptions()))
+
+
+@pytest.fixture
+async def browser(console: Shell) -> AsyncIterator[httpx.AsyncClient]:
     """Speaks as admin."""
-    transport = httpx.ASGITransport(build(Console(app, ConsoleOptions())))
     headers = {"authorization": f"Bearer {TOKENS['admin']}"}
     async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1", headers=headers
+        transport=httpx.ASGITransport(console), base_url="http://127.0.0.1", headers=headers
     ) as client:
         yield client
-
-
-class Ground(Struct, frozen=True):
-    """A console on a store in which something of everything is, for tests that only look."""
-
-    app: TaskQ
-    stage: Stage
-    asgi: ASGIApp
-
-    def client(self, role: str) -> httpx.AsyncClient:
-        """Speaks as this role."""
-        return httpx.AsyncClient(
-            transport=httpx.ASGITransport(self.asgi),
-            base_url="http://127.0.0.1",
-            headers={"authorization": f"Bearer {TOKENS[role]}"},
-        )
 
 
 @pytest.fixture(scope="module")

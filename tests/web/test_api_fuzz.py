@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from taskq.web.api import ROUTES
 from taskq.web.api.document import document
-from tests.web.conftest import Ground
+from tests.web.ground import Ground
 
 Json = dict[str, Any]
 

@@ -181,7 +181,7 @@ class Access:
         if any(map(inspect.iscoroutinefunction, (authenticate, type(authenticate).__call__))):
             found = await cast("Awaitable[object]", authenticate(connection))
         else:
-            found = await run_in_thread(lambda: authenticate(connection), on_end=_nothing)
+            (found,) = await run_in_thread(lambda: (authenticate(connection),), on_end=_nothing)
             if inspect.isawaitable(found):
                 found = await found
         return None if found is None else Known(_checked_identity(found))
