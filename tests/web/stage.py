@@ -38,7 +38,7 @@ async def played(app: TaskQ, canary: str = "plain") -> Stage:
     """Fill the app's store."""
 
     @app.activity
-    async def send(to: str, password: str = "", n: int = 0) -> str: ...
+    async def send(to: str, password: str = "", n: int = 0, note: str = "") -> str: ...
 
     @app.activity(queue="reports", max_retries=0)
     def report(region: str) -> None: ...
@@ -54,7 +54,8 @@ async def played(app: TaskQ, canary: str = "plain") -> Stage:
 async def _fill(store: Store, canary: str) -> Stage:
     me = new_id()
     ids: dict[str, UUID] = {}
-    payload = f'{{"n":{BIG},"password":"hunter2","to":"ada@example.com"}}'
+    note = _json(canary)
+    payload = f'{{"n":{BIG},"note":{note},"password":"hunter2","to":"ada@example.com"}}'
 
     async def submitted(name: str, **changes: object) -> Activity[object]:
         id = new_id()
@@ -99,8 +100,8 @@ async def _fill(store: Store, canary: str) -> Stage:
     await ended(Failed(error=error, delay=LATER))
     parent = await submitted("parent")
     attempt = await claimed()
-    note = Progress(done=1, total=4, note=canary, at=datetime.now(UTC))
-    await store.report_progress(me, [ProgressReport(attempt.lease, note)])
+    progress = Progress(done=1, total=4, note=canary, at=datetime.now(UTC))
+    await store.report_progress(me, [ProgressReport(attempt.lease, progress)])
     below = {"parent_id": parent.id, "root_id": parent.id, "origin_id": parent.id, "depth": 1}
     await submitted("child", **below, delay=LATER)
     await submitted("other child", **below, step=canary, delay=LATER)

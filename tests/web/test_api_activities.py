@@ -103,7 +103,8 @@ async def test_one_activity_has_everything_exactly_but_its_secrets(
     admin: httpx.AsyncClient, stage: Stage
 ) -> None:
     found = (await admin.get(f"/api/activities/{stage.ids['completed']}")).json()
-    assert found["arguments"] == f'{{"n":{BIG},"password":"[redacted]","to":"ada@example.com"}}'
+    payload = f'{{"n":{BIG},"note":"plain","password":"[redacted]","to":"ada@example.com"}}'
+    assert found["arguments"] == payload
     assert found["result"] == f'{{"said": "plain", "token": "[redacted]","n":{BIG}}}'
     assert found["metadata"] == '{"note":"plain","api_key":"[redacted]"}'
     assert found["status"] == "completed"

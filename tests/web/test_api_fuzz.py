@@ -24,7 +24,7 @@ from tests.web.ground import Ground
 Json = dict[str, Any]
 
 DOCUMENT: Json = document(ROUTES)
-EXAMPLES = 12
+EXAMPLES = 30
 """Requests to each route."""
 LARGEST = 4 * 1024 * 1024
 """Bytes of an answer about so few activities, at the most."""
@@ -133,23 +133,31 @@ def valid(schema: Json, depth: int = 0) -> st.SearchStrategy[Any]:
             return st.none()
         case "array":
             return st.lists(valid(schema.get("items", {}), depth + 1), max_size=3)
-        case "object" if "properties" in schema:
-            required = set(schema.get("required", ()))
-            members = {name: valid(each, depth + 1) for name, each in schema["properties"].items()}
-            return st.fixed_dictionaries(
-                {name: each for name, each in members.items() if name in required},
-                optional={name: each for name, each in members.items() if name not in required},
-            )
         case "object":
-            return st.dictionaries(texts, junk, max_size=3)
-        case "string" if schema.get("format") == "uuid":
-            return st.sampled_from(IDS)
-        case "string" if schema.get("format") == "date-time":
-            return st.sampled_from(["2030-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2030-01-01"])
+            return valid_object(schema, depth)
         case "string":
-            return st.one_of(texts, st.sampled_from(["a", "send", "default", "nightly"]))
+            return valid_text(schema.get("format"))
         case _:
             return junk
+
+
+def valid_object(schema: Json, depth: int) -> st.SearchStrategy[Any]:
+    if "properties" not in schema:
+        return st.dictionaries(texts, junk, max_size=3)
+    required = set(schema.get("required", ()))
+    members = {name: valid(each, depth + 1) for name, each in schema["properties"].items()}
+    return st.fixed_dictionaries(
+        {name: each for name, each in members.items() if name in required},
+        optional={name: each for name, each in members.items() if name not in required},
+    )
+
+
+def valid_text(form: str | None) -> st.SearchStrategy[str]:
+    if form == "uuid":
+        return st.sampled_from(IDS)
+    if form == "date-time":
+        return st.sampled_from(["2030-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2030-01-01"])
+    return st.one_of(texts, st.sampled_from(["a", "send", "default", "nightly"]))
 
 
 IDS = ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"]

@@ -44,6 +44,7 @@ async def test_types_are_the_apps_tasks_and_what_is_stored(
         ("to", "str", True),
         ("password", "str", False),
         ("n", "int", False),
+        ("note", "str", False),
     ]
 
 
