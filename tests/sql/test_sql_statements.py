@@ -28,12 +28,14 @@ from taskq.backends.sql import (
     pruning_statements,
     queries,
     schedule_rows,
+    search_statements,
     statements,
 )
 from taskq.backends.sql.statements import ClaimShape
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.model import Priority, Status
+from taskq.search import Cursor, Order
 from taskq.snapshot import Filter, Page
 
 SNAPSHOT = Path(__file__).with_name("statements.sql")
@@ -92,6 +94,26 @@ FILTERS = {
         ),
     ),
 }
+SEARCHES = {
+    "everything": ("", Order.NEWEST),
+    "what an index serves": ("queue:a status:failed", Order.NEWEST),
+    "what none serves": ("type:mail* status:failed text", Order.OLDEST),
+    "one tree": ("root:01985e3c-0000-7000-8000-000000000000 tag.a:b", Order.OLDEST),
+    "a part of the ids": ("id:01985e3c error:x", Order.NEWEST),
+    "what is due": ("status:scheduled type:a", Order.DUE),
+    "what runs": ("status:processing type:a", Order.STARTED),
+}
+
+
+def searching() -> Iterator[tuple[str, Executable]]:
+    for name, (text, order) in SEARCHES.items():
+        filter = narrowed(Filter(), parsed(text))
+        ground = search_statements.ground(filter, order, ["a", "b"], FIRST, limited=False)
+        after = Cursor(new_id(), FIRST if order in (Order.DUE, Order.STARTED) else None)
+        yield name, search_statements.matches(ground, after, window=128, most=51)
+        if ground.windowed:
+            yield f"{name}: the edge", search_statements.edge(ground, after, window=128)
+    yield "a count", search_statements.counted(ground, None, window=128, most=9)
 
 
 def written(statement: Executable) -> str:
@@ -127,10 +149,13 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim of types (aging)", aging.claim(typed=True)
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
+    yield "audit entries of commands", auditing.of_commands()
     for each in (*SCHEDULES, schedule_rows.add_on_sqlite, schedule_rows.fire_on_sqlite):
         yield each.__name__, each()
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
+    for name, statement in searching():
+        yield f"search ({name})", statement
 
 
 def test_every_statement_is_as_it_was_reviewed() -> None:
