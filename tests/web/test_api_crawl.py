@@ -72,7 +72,8 @@ async def test_looking_changes_nothing(tmp_path: Path) -> None:
         stage = await played(app)
         before = dumped(path)
         headers = {"authorization": f"Bearer {TOKENS['admin']}"}
-        transport = httpx.ASGITransport(build(Console(app, ConsoleOptions())))
+        console = Console(app, ConsoleOptions())
+        transport = httpx.ASGITransport(build(console))
         async with httpx.AsyncClient(
             transport=transport, base_url="http://127.0.0.1", headers=headers
         ) as client:
@@ -80,6 +81,7 @@ async def test_looking_changes_nothing(tmp_path: Path) -> None:
                 assert (await client.get(address)).status_code in (200, 404), address
             for address in ("/api/stats", "/api/activities", "/api/audit"):
                 await client.head(address)
+        await console.aclose()
         assert dumped(path) == before
 
 
