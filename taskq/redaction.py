@@ -115,8 +115,8 @@ class Redaction(Struct, frozen=True):
     Names are compared without regard to case and to what is no letter or digit, so that ``apikey``
     hides ``API-Key`` and ``stripe_api_key``. ``secret``, in every method, are further places: names
     of arguments, or paths such as ``login.password`` where the value is nested; ``*`` stands for
-    any key, a list adds no step, and the empty path is the whole value. A text that is itself a JSON
-    object or array is shown likewise.
+    any key, a list adds no step, and the empty path is the whole value. A string that is itself
+    JSON text of an object or array is shown likewise, by names alone.
     """
 
     names: frozenset[str] = NAMES

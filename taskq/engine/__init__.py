@@ -37,8 +37,8 @@ from taskq.engine.running.permits import Permits
 from taskq.engine.supervisor import IDLE, Loop, Supervisor
 from taskq.errors import InvalidState
 from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping
-from taskq.model import Attempt
 from taskq.middleware import Middleware
+from taskq.model import Attempt
 from taskq.schedule import Schedule
 from taskq.snapshot import WorkerInfo
 

@@ -33,6 +33,9 @@ CORE = {
     "occurrences",
     "schedule",
     "defining",
+    "redaction",
+    "secret",
+    "showing",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -58,6 +58,7 @@ class CommonStore(SqlPruner, SqlQueues, SqlSchedules):
         *,
         command: Command,
         arguments: Mapping[UUID, str] | None = None,
+        kept: Mapping[UUID, str] | None = None,
         delay: float = 0.0,
         spread: float = 0.0,
     ) -> Mapping[UUID, Status]:
@@ -67,6 +68,7 @@ class CommonStore(SqlPruner, SqlQueues, SqlSchedules):
             ids=ids,
             command=command,
             arguments=arguments or {},
+            kept=kept or {},
             delay=delay,
             spread=spread,
         )

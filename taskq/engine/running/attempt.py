@@ -91,9 +91,7 @@ class Runner:
             args, kwargs = variables.run(handler.decode, attempt.payload)
         except BaseException as error:
             hide = partial(self._hide, attempt)
-            return failed(
-                error, attempt, kind=ErrorKind.ARGUMENTS, retryable=False, hide=hide
-            )
+            return failed(error, attempt, kind=ErrorKind.ARGUMENTS, retryable=False, hide=hide)
         held.begin(self._clock.monotonic(), grace=self._lease)
         waited = held.waited = max(0.0, (self._clock.now() - attempt.ready_at).total_seconds())
         here = self._clock.monotonic() - held.received_at
