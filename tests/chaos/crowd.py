@@ -37,7 +37,36 @@ RUNNING = 60
 LARGEST_TREE = 1500
 AUDITED = 5000
 ENDED = {"completed", "cancelled", "failed", "dead_letter"}
-COLUMNS = ["id", "queue", "type", "status", "priority", "payload", "result", "error", "error_kind", "fingerprint", "max_retries", "tags", "metadata", "source", "correlation_id", "user_id", "retry_count", "claim", "worker", "lease_until", "parent_id", "root_id", "origin_id", "depth", "created_at", "ready_at", "started_at", "finished_at"]
+COLUMNS = [
+    "id",
+    "queue",
+    "type",
+    "status",
+    "priority",
+    "payload",
+    "result",
+    "error",
+    "error_kind",
+    "fingerprint",
+    "max_retries",
+    "tags",
+    "metadata",
+    "source",
+    "correlation_id",
+    "user_id",
+    "retry_count",
+    "claim",
+    "worker",
+    "lease_until",
+    "parent_id",
+    "root_id",
+    "origin_id",
+    "depth",
+    "created_at",
+    "ready_at",
+    "started_at",
+    "finished_at",
+]
 
 Values = tuple[object, ...]
 
