@@ -634,94 +634,99 @@ WHERE NOT coalesce((taskq_activities.status || '') IN ($48::VARCHAR), false) AND
  LIMIT $47::INTEGER;
 
 -- search newest
-SELECT looked.id, looked.created_at AS at
-FROM ((SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id < $2::UUID ORDER BY taskq_activities.id DESC
- LIMIT $3::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND (strpos(lower(taskq_activities.type COLLATE "C"), $2::VARCHAR) > $3::INTEGER OR strpos(lower(taskq_activities.payload COLLATE "C"), $4::VARCHAR) > $5::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $6::VARCHAR) > $7::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $8::VARCHAR) > $9::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $10::VARCHAR) > $11::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $12::VARCHAR) > $13::INTEGER) AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM ((SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $4::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id < $2::UUID ORDER BY taskq_activities.id DESC
- LIMIT $5::INTEGER) ORDER BY id DESC
- LIMIT $6::INTEGER) AS looked
-WHERE (looked.type || '') = $7::VARCHAR AND (strpos(lower(looked.type COLLATE "C"), $8::VARCHAR) > $9::INTEGER OR strpos(lower(looked.payload COLLATE "C"), $10::VARCHAR) > $11::INTEGER OR strpos(lower(looked.error COLLATE "C"), $12::VARCHAR) > $13::INTEGER OR strpos(lower(looked.error COLLATE "C"), $14::VARCHAR) > $15::INTEGER OR strpos(lower(looked.error COLLATE "C"), $16::VARCHAR) > $17::INTEGER OR strpos(lower(looked.error COLLATE "C"), $18::VARCHAR) > $19::INTEGER) ORDER BY looked.id DESC
- LIMIT $20::INTEGER;
+WHERE taskq_activities.queue = $14::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $17::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $18::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $19::INTEGER) ORDER BY id DESC
+ LIMIT $20::INTEGER) AS looked))) ORDER BY taskq_activities.id DESC
+ LIMIT $21::INTEGER;
 
 -- search newest: edge
 SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
 FROM ((SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id < $2::UUID ORDER BY taskq_activities.id DESC
- LIMIT $3::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $4::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $4::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id < $2::UUID ORDER BY taskq_activities.id DESC
- LIMIT $5::INTEGER) ORDER BY id DESC
- LIMIT $6::INTEGER) AS looked) AS anon_1
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $6::INTEGER) ORDER BY id DESC
+ LIMIT $7::INTEGER) AS looked) AS anon_1
 FROM taskq_activities
 WHERE taskq_activities.id = (SELECT looked.id
 FROM ((SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id < $2::UUID ORDER BY taskq_activities.id DESC
- LIMIT $3::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $4::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $4::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id < $2::UUID ORDER BY taskq_activities.id DESC
- LIMIT $5::INTEGER) ORDER BY id DESC
- LIMIT $6::INTEGER) AS looked ORDER BY looked.id ASC
- LIMIT $7::INTEGER);
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $6::INTEGER) ORDER BY id DESC
+ LIMIT $7::INTEGER) AS looked ORDER BY looked.id ASC
+ LIMIT $8::INTEGER);
 
 -- search newest: count
 SELECT count(*) AS count_1
-FROM (SELECT looked.id AS id, looked.created_at AS at
-FROM ((SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' ORDER BY taskq_activities.id DESC
- LIMIT $2::INTEGER) UNION ALL (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND (strpos(lower(taskq_activities.type COLLATE "C"), $2::VARCHAR) > $3::INTEGER OR strpos(lower(taskq_activities.payload COLLATE "C"), $4::VARCHAR) > $5::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $6::VARCHAR) > $7::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $8::VARCHAR) > $9::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $10::VARCHAR) > $11::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $12::VARCHAR) > $13::INTEGER) AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM ((SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $3::VARCHAR AND taskq_activities.status = 'failed' ORDER BY taskq_activities.id DESC
- LIMIT $4::INTEGER) ORDER BY id DESC
- LIMIT $5::INTEGER) AS looked
-WHERE (looked.type || '') = $6::VARCHAR AND (strpos(lower(looked.type COLLATE "C"), $7::VARCHAR) > $8::INTEGER OR strpos(lower(looked.payload COLLATE "C"), $9::VARCHAR) > $10::INTEGER OR strpos(lower(looked.error COLLATE "C"), $11::VARCHAR) > $12::INTEGER OR strpos(lower(looked.error COLLATE "C"), $13::VARCHAR) > $14::INTEGER OR strpos(lower(looked.error COLLATE "C"), $15::VARCHAR) > $16::INTEGER OR strpos(lower(looked.error COLLATE "C"), $17::VARCHAR) > $18::INTEGER) ORDER BY looked.id DESC
- LIMIT $19::INTEGER) AS found;
+WHERE taskq_activities.queue = $14::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $17::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $18::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $19::INTEGER) ORDER BY id DESC
+ LIMIT $20::INTEGER) AS looked))) ORDER BY taskq_activities.id DESC
+ LIMIT $21::INTEGER) AS found;
 
 -- search oldest
-SELECT looked.id, looked.created_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id > $2::UUID ORDER BY taskq_activities.id ASC
- LIMIT $3::INTEGER) AS looked
-WHERE CASE WHEN (looked.tags ~* $4::VARCHAR) THEN (CAST(looked.tags AS JSON) ->> $5::VARCHAR) = $6::VARCHAR ELSE $7::BOOLEAN END ORDER BY looked.id ASC
- LIMIT $8::INTEGER;
+WHERE CASE WHEN (taskq_activities.tags ~* $1::VARCHAR) THEN (CAST(taskq_activities.tags AS JSON) ->> $2::VARCHAR) = $3::VARCHAR ELSE $4::BOOLEAN END AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $6::UUID AND $7::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $8::INTEGER) AS looked))) ORDER BY taskq_activities.id ASC
+ LIMIT $9::INTEGER;
 
 -- search oldest: edge
 SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id > $2::UUID ORDER BY taskq_activities.id ASC
- LIMIT $3::INTEGER) AS looked) AS anon_1
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $4::INTEGER) AS looked) AS anon_1
 FROM taskq_activities
 WHERE taskq_activities.id = (SELECT looked.id
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id > $2::UUID ORDER BY taskq_activities.id ASC
- LIMIT $3::INTEGER) AS looked ORDER BY looked.id DESC
- LIMIT $4::INTEGER);
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $4::INTEGER) AS looked ORDER BY looked.id DESC
+ LIMIT $5::INTEGER);
 
 -- search oldest: count
 SELECT count(*) AS count_1
-FROM (SELECT looked.id AS id, looked.created_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id >= $2::UUID ORDER BY taskq_activities.id ASC
- LIMIT $3::INTEGER) AS looked
-WHERE CASE WHEN (looked.tags ~* $4::VARCHAR) THEN (CAST(looked.tags AS JSON) ->> $5::VARCHAR) = $6::VARCHAR ELSE $7::BOOLEAN END ORDER BY looked.id ASC
- LIMIT $8::INTEGER) AS found;
+WHERE CASE WHEN (taskq_activities.tags ~* $1::VARCHAR) THEN (CAST(taskq_activities.tags AS JSON) ->> $2::VARCHAR) = $3::VARCHAR ELSE $4::BOOLEAN END AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $6::UUID AND $7::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $8::INTEGER) AS looked))) ORDER BY taskq_activities.id ASC
+ LIMIT $9::INTEGER) AS found;
 
 -- search due
-SELECT looked.id, looked.ready_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.ready_at AS at
 FROM taskq_activities
-WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > ($1::TIMESTAMP WITH TIME ZONE, $2::UUID) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
- LIMIT $3::INTEGER) AS looked
-WHERE (looked.status || '') IN ($6::VARCHAR) AND (looked.type || '') = $4::VARCHAR ORDER BY looked.ready_at ASC, looked.id ASC
+WHERE (taskq_activities.status || '') IN ($6::VARCHAR) AND (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > ($2::TIMESTAMP WITH TIME ZONE, $3::UUID) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT $4::INTEGER) AS looked))) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
  LIMIT $5::INTEGER;
 
 -- search due: edge
@@ -740,25 +745,27 @@ WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities
 
 -- search due: count
 SELECT count(*) AS count_1
-FROM (SELECT looked.id AS id, looked.ready_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS at
+FROM taskq_activities
+WHERE (taskq_activities.status || '') IN ($4::VARCHAR) AND (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
 FROM taskq_activities
 WHERE taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
- LIMIT $1::INTEGER) AS looked
-WHERE (looked.status || '') IN ($4::VARCHAR) AND (looked.type || '') = $2::VARCHAR ORDER BY looked.ready_at ASC, looked.id ASC
+ LIMIT $2::INTEGER) AS looked))) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
  LIMIT $3::INTEGER) AS found;
 
 -- search started
-SELECT looked.id, coalesce(looked.started_at, looked.created_at) AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
 FROM taskq_activities
-WHERE taskq_activities.status = 'processing' AND (coalesce(taskq_activities.started_at, taskq_activities.created_at), taskq_activities.id) > ($1::TIMESTAMP WITH TIME ZONE, $2::UUID) AND (taskq_activities.type || '') = $3::VARCHAR ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
- LIMIT $4::INTEGER) AS looked ORDER BY coalesce(looked.started_at, looked.created_at) ASC, looked.id ASC;
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.status = 'processing' AND (coalesce(taskq_activities.started_at, taskq_activities.created_at), taskq_activities.id) > ($2::TIMESTAMP WITH TIME ZONE, $3::UUID) ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT $4::INTEGER;
 
 -- search started: count
 SELECT count(*) AS count_1
-FROM (SELECT looked.id AS id, coalesce(looked.started_at, looked.created_at) AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+FROM (SELECT taskq_activities.id AS id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
 FROM taskq_activities
-WHERE taskq_activities.status = 'processing' AND (taskq_activities.type || '') = $1::VARCHAR ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
- LIMIT $2::INTEGER) AS looked ORDER BY coalesce(looked.started_at, looked.created_at) ASC, looked.id ASC) AS found;
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.status = 'processing' ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT $2::INTEGER) AS found;
+
+-- search: along indexes
+SELECT set_config($1::VARCHAR, $2::VARCHAR, true) AS set_config_1, set_config($3::VARCHAR, $4::VARCHAR, true) AS set_config_4, set_config($5::VARCHAR, $6::VARCHAR, true) AS set_config_7, set_config($7::VARCHAR, $8::VARCHAR, true) AS set_config_10, set_config($9::VARCHAR, $10::VARCHAR, true) AS set_config_13;

@@ -90,6 +90,18 @@ SEARCHES = {
 }
 
 
+def searching() -> Iterator[tuple[str, Executable]]:
+    for order, text in SEARCHES.items():
+        filter = narrowed(Filter(), parsed(text))
+        ground = search_statements.ground(filter, order, ["a", "b"], FIRST, postgres=True)
+        after = Cursor(new_id(), FIRST if order in (Order.DUE, Order.STARTED) else None)
+        yield f"search {order}", search_statements.matches(ground, after, window=128, most=51)
+        if ground.windowed:
+            yield f"search {order}: edge", search_statements.edge(ground, after, window=128)
+        yield f"search {order}: count", search_statements.counted(ground, None, window=9, most=9)
+    yield "search: along indexes", search_statements.along_indexes()
+
+
 def all_statements() -> Iterator[tuple[str, Executable]]:
     for module in (postgres_storing, postgres_statements, postgres_beats):
         for name, function in vars(module).items():
@@ -131,14 +143,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim (lawful)", postgres_statements.claim(SHAPES["one queue"], lawful=True)
     yield "listed by tag", queries.listed(Filter(tags={"a": "b"}), Page(), [])
     yield "listed by terms", queries.listed(narrowed(Filter(), parsed(TERMS)), Page(), [])
-    for order, text in SEARCHES.items():
-        filter = narrowed(Filter(), parsed(text))
-        ground = search_statements.ground(filter, order, ["a", "b"], FIRST, limited=True)
-        after = Cursor(new_id(), FIRST if order in (Order.DUE, Order.STARTED) else None)
-        yield f"search {order}", search_statements.matches(ground, after, window=128, most=51)
-        if ground.windowed:
-            yield f"search {order}: edge", search_statements.edge(ground, after, window=128)
-        yield f"search {order}: count", search_statements.counted(ground, None, window=9, most=9)
+    yield from searching()
 
 
 def test_every_statement_is_as_it_was_reviewed() -> None:

@@ -692,7 +692,7 @@ SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 UNION ALL SELECT taskq_activities.id
 FROM taskq_activities
-WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :root_id_1 AND taskq_activities.id != :id_3 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 ORDER BY id DESC
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_3 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 ORDER BY id DESC
  LIMIT :param_1 OFFSET :param_2;
 
 -- listed (by correlation, everything else)
@@ -712,109 +712,119 @@ WHERE tag."key" = :param_5 AND tag.value = :param_6) = 1 OR (instr(lower(taskq_a
  LIMIT :param_29 OFFSET :param_30;
 
 -- search (everything)
-SELECT looked.id, looked.created_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
- LIMIT :param_1 OFFSET :param_2) AS looked ORDER BY looked.id DESC;
+WHERE taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2) AS looked) ORDER BY taskq_activities.id DESC
+ LIMIT :param_3 OFFSET :param_4;
 
 -- search (what an index serves)
-SELECT looked.id, looked.created_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id < :id_1 ORDER BY taskq_activities.id DESC
- LIMIT :param_1 OFFSET :param_2) AS looked ORDER BY looked.id DESC;
+WHERE taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2) AS looked) ORDER BY taskq_activities.id DESC
+ LIMIT :param_3 OFFSET :param_4;
 
 -- search (what none serves)
-SELECT looked.id, looked.created_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id > :id_1 UNION ALL SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+WHERE substr(taskq_activities.type, :substr_1, :substr_2) = :substr_3 AND ((instr(lower(taskq_activities.type), :param_1) > :instr_1) = 1 OR (instr(lower(taskq_activities.payload), :param_2) > :instr_2) = 1 OR (instr(lower(taskq_activities.error), :param_3) > :instr_3) = 1 OR (instr(lower(taskq_activities.error), :param_4) > :instr_4) = 1 OR (instr(lower(taskq_activities.error), :param_5) > :instr_5) = 1 OR (instr(lower(taskq_activities.error), :param_6) > :instr_6) = 1) AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id > :id_1 ORDER BY id
- LIMIT :param_1 OFFSET :param_2) AS looked
-WHERE substr(looked.type, :substr_1, :substr_2) = :substr_3 AND ((instr(lower(looked.type), :param_3) > :instr_1) = 1 OR (instr(lower(looked.payload), :param_4) > :instr_2) = 1 OR (instr(lower(looked.error), :param_5) > :instr_3) = 1 OR (instr(lower(looked.error), :param_6) > :instr_4) = 1 OR (instr(lower(looked.error), :param_7) > :instr_5) = 1 OR (instr(lower(looked.error), :param_8) > :instr_6) = 1) ORDER BY looked.id ASC
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY id ASC
+ LIMIT :param_7 OFFSET :param_8) AS looked) ORDER BY taskq_activities.id ASC
  LIMIT :param_9 OFFSET :param_10;
 
 -- search (what none serves: the edge)
 SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id > :id_1 UNION ALL SELECT taskq_activities.id AS id
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 UNION ALL SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id > :id_1 ORDER BY id
+WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY id ASC
  LIMIT :param_1 OFFSET :param_2) AS looked) AS anon_1
 FROM taskq_activities
 WHERE taskq_activities.id = (SELECT looked.id
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id > :id_1 UNION ALL SELECT taskq_activities.id AS id
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 UNION ALL SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id > :id_1 ORDER BY id
+WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY id ASC
  LIMIT :param_1 OFFSET :param_3) AS looked ORDER BY looked.id DESC
  LIMIT :param_4 OFFSET :param_5);
 
 -- search (one tree)
-SELECT looked.id, looked.created_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id > :id_2 UNION ALL SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
-FROM taskq_activities
-WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :root_id_1 AND taskq_activities.id != :id_3 AND taskq_activities.id > :id_2 ORDER BY id
- LIMIT :param_1 OFFSET :param_2) AS looked
 WHERE EXISTS (SELECT *
-FROM json_each(CASE WHEN (json_valid(looked.tags) = :json_valid_1) THEN looked.tags ELSE :param_3 END) AS tag
-WHERE tag."key" = :param_4 AND tag.value = :param_5) = 1 ORDER BY looked.id ASC
+FROM json_each(CASE WHEN (json_valid(taskq_activities.tags) = :json_valid_1) THEN taskq_activities.tags ELSE :param_1 END) AS tag
+WHERE tag."key" = :param_2 AND tag.value = :param_3) = 1 AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id BETWEEN :id_2 AND :id_3 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_4 AND taskq_activities.id BETWEEN :id_2 AND :id_3 ORDER BY id ASC
+ LIMIT :param_4 OFFSET :param_5) AS looked) ORDER BY taskq_activities.id ASC
  LIMIT :param_6 OFFSET :param_7;
 
 -- search (one tree: the edge)
 SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id > :id_2 UNION ALL SELECT taskq_activities.id AS id
+WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id BETWEEN :id_2 AND :id_3 UNION ALL SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :root_id_1 AND taskq_activities.id != :id_3 AND taskq_activities.id > :id_2 ORDER BY id
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_4 AND taskq_activities.id BETWEEN :id_2 AND :id_3 ORDER BY id ASC
  LIMIT :param_1 OFFSET :param_2) AS looked) AS anon_1
 FROM taskq_activities
 WHERE taskq_activities.id = (SELECT looked.id
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id > :id_2 UNION ALL SELECT taskq_activities.id AS id
+WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id BETWEEN :id_2 AND :id_3 UNION ALL SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :root_id_1 AND taskq_activities.id != :id_3 AND taskq_activities.id > :id_2 ORDER BY id
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_4 AND taskq_activities.id BETWEEN :id_2 AND :id_3 ORDER BY id ASC
  LIMIT :param_1 OFFSET :param_3) AS looked ORDER BY looked.id DESC
  LIMIT :param_4 OFFSET :param_5);
 
 -- search (a part of the ids)
-SELECT looked.id, looked.created_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.created_at AS at
 FROM taskq_activities
-WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 AND taskq_activities.id < :id_3 ORDER BY taskq_activities.id DESC
- LIMIT :param_1 OFFSET :param_2) AS looked
-WHERE looked.id BETWEEN :id_4 AND :id_5 AND ((instr(lower(looked.error), :param_3) > :instr_1) = 1 OR (instr(lower(looked.error), :param_4) > :instr_2) = 1 OR (instr(lower(looked.error), :param_5) > :instr_3) = 1 OR (instr(lower(looked.error), :param_6) > :instr_4) = 1) ORDER BY looked.id DESC
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 AND ((instr(lower(taskq_activities.error), :param_1) > :instr_1) = 1 OR (instr(lower(taskq_activities.error), :param_2) > :instr_2) = 1 OR (instr(lower(taskq_activities.error), :param_3) > :instr_3) = 1 OR (instr(lower(taskq_activities.error), :param_4) > :instr_4) = 1) AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id BETWEEN :id_3 AND :id_4 ORDER BY taskq_activities.id DESC
+ LIMIT :param_5 OFFSET :param_6) AS looked) ORDER BY taskq_activities.id DESC
  LIMIT :param_7 OFFSET :param_8;
 
 -- search (a part of the ids: the edge)
 SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 AND taskq_activities.id < :id_3 ORDER BY taskq_activities.id DESC
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
  LIMIT :param_1 OFFSET :param_2) AS looked) AS anon_1
 FROM taskq_activities
 WHERE taskq_activities.id = (SELECT looked.id
 FROM (SELECT taskq_activities.id AS id
 FROM taskq_activities
-WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 AND taskq_activities.id < :id_3 ORDER BY taskq_activities.id DESC
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
  LIMIT :param_1 OFFSET :param_3) AS looked ORDER BY looked.id ASC
  LIMIT :param_4 OFFSET :param_5);
 
 -- search (what is due)
-SELECT looked.id, looked.ready_at AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, taskq_activities.ready_at AS at
 FROM taskq_activities
-WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > (:param_1, :param_2) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
- LIMIT :param_3 OFFSET :param_4) AS looked
-WHERE (looked.status || '') IN (__[POSTCOMPILE_param_5]) AND (looked.type || '') = :param_6 ORDER BY looked.ready_at ASC, looked.id ASC
+WHERE (taskq_activities.status || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.type || '') = :param_2 AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > (:param_3, :param_4) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT :param_5 OFFSET :param_6) AS looked) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
  LIMIT :param_7 OFFSET :param_8;
 
 -- search (what is due: the edge)
@@ -832,16 +842,14 @@ WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities
  LIMIT :param_6 OFFSET :param_7);
 
 -- search (what runs)
-SELECT looked.id, coalesce(looked.started_at, looked.created_at) AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+SELECT taskq_activities.id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
 FROM taskq_activities
-WHERE taskq_activities.status = 'processing' AND (coalesce(taskq_activities.started_at, taskq_activities.created_at), taskq_activities.id) > (:param_1, :param_2) AND (taskq_activities.type || '') = :param_3 ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
- LIMIT :param_4 OFFSET :param_5) AS looked ORDER BY coalesce(looked.started_at, looked.created_at) ASC, looked.id ASC;
+WHERE (taskq_activities.type || '') = :param_1 AND taskq_activities.status = 'processing' AND (coalesce(taskq_activities.started_at, taskq_activities.created_at), taskq_activities.id) > (:param_2, :param_3) ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT :param_4 OFFSET :param_5;
 
 -- search (a count)
 SELECT count(*) AS count_1
-FROM (SELECT looked.id AS id, coalesce(looked.started_at, looked.created_at) AS at
-FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS created_at, taskq_activities.ready_at AS ready_at, taskq_activities.started_at AS started_at, taskq_activities.queue AS queue, taskq_activities.type AS type, taskq_activities.status AS status, taskq_activities.priority AS priority, taskq_activities.payload AS payload, taskq_activities.error AS error, taskq_activities.fingerprint AS fingerprint, taskq_activities.tags AS tags, taskq_activities.source AS source, taskq_activities.correlation_id AS correlation_id, taskq_activities.user_id AS user_id, taskq_activities.idempotency_key AS idempotency_key, taskq_activities.parent_id AS parent_id, taskq_activities.root_id AS root_id, taskq_activities.step AS step
+FROM (SELECT taskq_activities.id AS id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
 FROM taskq_activities
-WHERE taskq_activities.status = 'processing' AND (taskq_activities.type || '') = :param_1 ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
- LIMIT :param_2 OFFSET :param_3) AS looked ORDER BY coalesce(looked.started_at, looked.created_at) ASC, looked.id ASC) AS found;
+WHERE (taskq_activities.type || '') = :param_1 AND taskq_activities.status = 'processing' ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT :param_2 OFFSET :param_3) AS found;

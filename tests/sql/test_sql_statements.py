@@ -108,12 +108,12 @@ SEARCHES = {
 def searching() -> Iterator[tuple[str, Executable]]:
     for name, (text, order) in SEARCHES.items():
         filter = narrowed(Filter(), parsed(text))
-        ground = search_statements.ground(filter, order, ["a", "b"], FIRST, limited=False)
+        ground = search_statements.ground(filter, order, ["a", "b"], FIRST, postgres=False)
         after = Cursor(new_id(), FIRST if order in (Order.DUE, Order.STARTED) else None)
-        yield name, search_statements.matches(ground, after, window=128, most=51)
+        yield f"search ({name})", search_statements.matches(ground, after, window=128, most=51)
         if ground.windowed:
-            yield f"{name}: the edge", search_statements.edge(ground, after, window=128)
-    yield "a count", search_statements.counted(ground, None, window=128, most=9)
+            yield f"search ({name}: the edge)", search_statements.edge(ground, after, window=128)
+    yield "search (a count)", search_statements.counted(ground, None, window=128, most=9)
 
 
 def written(statement: Executable) -> str:
@@ -154,8 +154,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
         yield each.__name__, each()
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
-    for name, statement in searching():
-        yield f"search ({name})", statement
+    yield from searching()
 
 
 def test_every_statement_is_as_it_was_reviewed() -> None:
