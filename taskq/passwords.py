@@ -64,6 +64,10 @@ class PasswordHash(Struct, frozen=True):
         made = _scrypt(password, self.salt, self.cost, self.block, self.lanes)
         return hmac.compare_digest(made, self.digest) and len(password) <= LONGEST
 
+    def of_nobody(self) -> PasswordHash:
+        """One that fits no password and takes as long as this."""
+        return PasswordHash(self.cost, self.block, self.lanes, bytes(16), bytes(32))
+
 
 def hashed(password: str) -> PasswordHash:
     """What to keep of a password; another salt each time."""

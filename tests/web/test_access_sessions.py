@@ -185,6 +185,16 @@ async def test_a_cookie_that_is_none_is_nobody(console: Shell) -> None:
         assert await who(console, ("cookie", f"taskq_session={value}")) is None
 
 
+async def test_the_cookie_of_another_console_on_the_same_host_is_no_hindrance(
+    console: Shell, hands: Hands
+) -> None:
+    """Both lie under one path, and browsers send both."""
+    mine = (await logged_in(console, "viewer"))[1]
+    other = (await logged_in(made(hands), "admin"))[1]
+    for cookie in (f"{mine}; {other}", f"a=b; {other}; {mine}", f"taskq_session=x;{mine}"):
+        assert await who(console, ("cookie", cookie)) == "viewer", cookie
+
+
 async def test_logging_out_ends_the_session_at_once(console: Shell) -> None:
     """threat:T3"""
     cookie = await logged_in(console, "viewer")

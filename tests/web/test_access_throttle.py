@@ -10,6 +10,7 @@ import pytest
 from taskq import TaskQ
 from taskq.passwords import NOBODYS, PasswordHash, hashed
 from taskq.web import Console, ConsoleOptions
+from taskq.web.access import access
 from taskq.web.access.throttle import ACCOUNT, ADDRESS, Limit, Throttle, address_key
 from taskq.web.application import build
 from taskq.web.shell import Shell
@@ -132,6 +133,19 @@ async def test_a_name_that_nobody_has_takes_a_hash_too(
         NOBODYS.block,
         NOBODYS.lanes,
     )
+
+
+async def test_few_passwords_are_checked_at_once(
+    console: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """threat:T8: each takes memory; who has to wait for that is not counted as guessing."""
+    monkeypatch.setattr(access, "MOST_CHECKS", 0)
+    for _ in range(2 * ADDRESS.free):
+        answer = await log_in(console, "ada", PASSWORD)
+        assert (answer.status, answer.header("retry-after")) == (429, "1")
+    monkeypatch.undo()
+    monkeypatch.setattr(PasswordHash, "fits", fits_at_once([]))
+    assert (await log_in(console, "ada", PASSWORD)).status == 200
 
 
 async def test_many_tries_at_once_do_not_pass_together(hands: Hands) -> None:
