@@ -412,7 +412,7 @@ SEARCHES: dict[str, tuple[str, Order]] = {
 def test_whatever_is_searched_for_a_statement_reads_no_more_than_its_window(
     backend: PostgresBackend, bridge: ResidentBridge, name: str
 ) -> None:
-    """Of fifty thousand, to their end."""
+    """threat:T7: of fifty thousand, to their end."""
     text, order = SEARCHES[name]
     filter = narrowed(Filter(), parsed(text))
 
