@@ -51,6 +51,9 @@ async def test_each_route_lets_in_whom_the_table_names_and_nobody_else(app: Task
                 assert status == (401 if role is None else 403), (method, path, role)
             elif path != "/api/session":  # which answers 401 to nobody by itself
                 assert status not in (401, 403, 405, 500), (method, path, role)
+    for method, path in routes(app):  # again, now that each was asked for: none has let go
+        if PERMISSIONS[method, path] is not None:
+            assert (await tried(console, method, path, None)).status == 401, (method, path)
 
 
 async def test_no_line_of_the_table_is_for_a_route_that_is_not_there(app: TaskQ) -> None:
