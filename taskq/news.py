@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from taskq.model import Status
-from taskq.phrases import attempts, outcome, progress_text
+from taskq.phrases import outcome, progress_text
 from taskq.printing import instant
 from taskq.progress import Progress
 from taskq.snapshot import ActivityInfo
@@ -70,7 +70,7 @@ def _made(before: Seen | None, info: ActivityInfo) -> Iterator[News]:
 def _started(before: Seen | None, info: ActivityInfo) -> Iterator[News]:
     claimed = info.claim != (0 if before is None else before.claim)
     if claimed and info.started_at is not None:
-        yield News(info.started_at, info, "started", f"attempt {attempts(info)}")
+        yield News(info.started_at, info, "started", f"attempt {info.attempts}")
 
 
 def _said(before: Seen | None, info: ActivityInfo) -> Iterator[News]:

@@ -7,16 +7,6 @@ from taskq.printing import shortened
 from taskq.snapshot import ActivityInfo
 
 
-def attempts(info: ActivityInfo) -> int:
-    """How many attempts have begun."""
-    if info.status.terminal:
-        if info.started_at is None:
-            return 0
-        return info.error.attempts if info.error else info.retry_count + info.crash_count + 1
-    running = 1 if info.status is Status.PROCESSING else 0
-    return info.retry_count + info.crash_count + running
-
-
 def failure(info: ActivityInfo, limit: int) -> str:
     """Its error on one line; empty where there is none."""
     if info.error is None:

@@ -1,14 +1,11 @@
-"""One activity as fields, and in phrases."""
+"""One activity as fields."""
 
 from __future__ import annotations
 
 import msgspec
 
 from taskq.cli.text import stored_json
-from taskq.phrases import attempts, outcome, progress_text
 from taskq.snapshot import ActivityInfo
-
-__all__ = ("activity_fields", "attempts", "outcome", "progress_text")
 
 
 def activity_fields(info: ActivityInfo) -> dict[str, object]:

@@ -17,7 +17,6 @@ import click
 from msgspec import Struct
 
 from taskq.app import TaskQ
-from taskq.cli.activity import attempts, outcome
 from taskq.cli.command import Command
 from taskq.cli.console_server import PORT
 from taskq.cli.demo_app import build
@@ -27,6 +26,7 @@ from taskq.cli.output import emit, emit_table, on_terminal
 from taskq.cli.text import duration, printable
 from taskq.hooks import hook_type
 from taskq.model import Priority, Status
+from taskq.phrases import outcome
 from taskq.snapshot import ActivityInfo, Filter, Page
 
 _PATIENCE = 15.0
@@ -129,10 +129,10 @@ def complaints(
     wrong: list[str] = []
     for item in expected:
         info = found[item.id]
-        ended = (info.status, attempts(info), info.result)
+        ended = (info.status, info.attempts, info.result)
         if ended != (item.status, item.attempts, item.result):
             wrong.append(
-                f"{info.type} ({item.shows}) ended {info.status} after {attempts(info)} attempts"
+                f"{info.type} ({item.shows}) ended {info.status} after {info.attempts} attempts"
                 f" with {outcome(info, 200)!r}, not {item.status} after {item.attempts} with"
                 f" {item.result!r}"
             )
@@ -261,7 +261,7 @@ def _followed(
             page = app.client.call_sync(app.client.store.list, Filter(), Page(limit=1000))
             everything = sorted(page.items, key=lambda info: info.id)
             for info in sorted(everything, key=_when):
-                state = info.status, attempts(info)
+                state = info.status, info.attempts
                 if seen.get(info.id) == state or info.status in (Status.PENDING, Status.PROCESSING):
                     continue
                 seen[info.id] = state
@@ -328,7 +328,7 @@ def _row(info: ActivityInfo, shows: str) -> tuple[str, ...]:
         info.type,
         shows,
         info.status.value,
-        str(attempts(info)),
+        str(info.attempts),
         duration(waited),
         duration(ran),
         outcome(info, 60),

@@ -12,7 +12,7 @@ import msgspec
 
 from taskq.app import TaskQ
 from taskq.backends.timeline import ended_unstarted
-from taskq.cli.activity import activity_fields, attempts, outcome, progress_text
+from taskq.cli.activity import activity_fields
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone
 from taskq.cli.filters import FilterCommand, terms
@@ -32,6 +32,7 @@ from taskq.cli.tree import emit_tree, shown_tree, tree_fields
 from taskq.filtering.reading import narrowed
 from taskq.lifecycle import Note
 from taskq.model import Priority, Status
+from taskq.phrases import outcome, progress_text
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -258,7 +259,7 @@ def _activity_row(info: ActivityInfo) -> tuple[str, ...]:
         info.queue,
         info.status.value,
         info.priority.name,
-        str(attempts(info)),
+        str(info.attempts),
         moment(info.created_at),
         outcome(info, 60),
     )
@@ -340,7 +341,7 @@ def _details(info: ActivityInfo, family: Family) -> list[tuple[str, str]]:
         ("type", info.type),
         ("status", info.status.value),
         ("queue", f"{info.queue}, priority {info.priority.name}"),
-        ("attempts", attempts(info)),
+        ("attempts", info.attempts),
         ("retries", f"{info.retry_count} of {retries}"),
         ("crashes", f"{info.crash_count} of {info.max_crashes}"),
         ("limits", timeout),

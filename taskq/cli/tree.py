@@ -7,10 +7,11 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from taskq.cli.activity import activity_fields, attempts, progress_text
+from taskq.cli.activity import activity_fields
 from taskq.cli.output import emit_table, say
 from taskq.cli.text import duration
 from taskq.model import Status
+from taskq.phrases import progress_text
 from taskq.showing import Showing
 from taskq.snapshot import ActivityInfo, Tree, TreeNode
 
@@ -50,7 +51,7 @@ def _row(node: TreeNode, shown: UUID, now: datetime) -> tuple[str, ...]:
     return (
         f"{mark} {'  ' * node.level}{info.type}",
         info.status.value,
-        str(attempts(info)),
+        str(info.attempts),
         duration(ran(info, now)),
         info.step or "",
         progress_text(info),

@@ -73,6 +73,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(400, "bad_request", str(error))
         case ValidationException():
             return Problem(400, "bad_request", _sentence(error))
+        case RecursionError():
+            return Problem(400, "bad_request", "the body is nested too deeply to be read")
         case HTTPException():
             return Problem(error.status_code, _code(error.status_code), error.detail)
         case _:

@@ -345,6 +345,24 @@ WHERE anon_1.priority = best.level ORDER BY anon_1.risen DESC, anon_1.ready_at, 
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;
 
+-- listed by cause
+WITH RECURSIVE steps(value) AS
+(SELECT (SELECT min(taskq_activities.fingerprint) AS min_2
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL) AS value UNION ALL SELECT (SELECT min(taskq_activities.fingerprint) AS min_3
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL AND taskq_activities.fingerprint > steps.value) AS anon_3
+FROM steps
+WHERE steps.value IS NOT NULL)
+ SELECT anon_1.value, anon_2.queue, anon_2.status, count(*) AS count_1, min(anon_2.finished_at) AS min_1, max(anon_2.finished_at) AS max_1
+FROM (SELECT steps.value AS value
+FROM steps
+WHERE steps.value IS NOT NULL
+ LIMIT $1) AS anon_1 JOIN LATERAL (SELECT taskq_activities.queue AS queue, taskq_activities.status AS status, taskq_activities.finished_at AS finished_at
+FROM taskq_activities
+WHERE taskq_activities.fingerprint = anon_1.value AND NOT coalesce((taskq_activities.user_id || '') IS NOT NULL, false) ORDER BY taskq_activities.id DESC
+ LIMIT $2) AS anon_2 ON true GROUP BY anon_1.value, anon_2.queue, anon_2.status ORDER BY anon_1.value;
+
 -- audit entries
 SELECT taskq_audit.id, taskq_audit.at, taskq_audit.actor, taskq_audit.action, taskq_audit.reason, taskq_audit.target, taskq_audit.detail, taskq_audit.command_id
 FROM taskq_audit

@@ -126,6 +126,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim (aging)", postgres_aging.claim(typed=False)
     yield "claim of types (aging)", postgres_aging.claim(typed=True)
     yield "audit", auditing.on_postgres()
+    by_cause = causes.counted_each(narrowed(Filter(), parsed("-user:*")), FIRST)
+    yield "listed by cause", by_cause
     yield "audit entries", auditing.recorded()
     for each in (*SCHEDULES, schedule_rows.add_on_postgres, schedule_rows.fire_on_postgres):
         yield each.__name__, each()

@@ -398,12 +398,18 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT 
 -- link
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
--- counted
+-- counted_of
 SELECT anon_1.queue, anon_1.status, count(*) AS count_1, min(anon_1.finished_at) AS min_1, max(anon_1.finished_at) AS max_1
 FROM (SELECT taskq_activities.queue AS queue, taskq_activities.status AS status, taskq_activities.finished_at AS finished_at
 FROM taskq_activities
-WHERE taskq_activities.fingerprint = :fingerprint_1 AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
- LIMIT :param_2 OFFSET :param_3) AS anon_1 GROUP BY anon_1.queue, anon_1.status;
+WHERE taskq_activities.fingerprint = :cause AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
+ LIMIT :cap OFFSET :param_2) AS anon_1 GROUP BY anon_1.queue, anon_1.status;
+
+-- newest_of
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.fingerprint = :cause AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
+ LIMIT :param_2 OFFSET :param_3;
 
 -- prune (trees)
 WITH RECURSIVE found(top, id, status, since) AS

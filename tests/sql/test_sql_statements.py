@@ -134,8 +134,9 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     for count in (1, 2):
         yield f"claim (children, {count})", children.on_sqlite(count, typed=count == 1)
     yield "link", linking.on_sqlite()
-    counted = narrowed(Filter(fingerprint="0123456789abcdef"), parsed("queue:mail user:*"))
-    yield "counted", causes.counted(counted, FIRST, 10)
+    counted = narrowed(Filter(), parsed("queue:mail user:*"))
+    yield "counted_of", causes.counted_of(counted, FIRST)
+    yield "newest_of", causes.newest_of(counted, FIRST)
     for name, statement in PRUNING.items():
         yield f"prune ({name})", statement
     for name in ("pauses", "pause_on_sqlite", "end_pause"):

@@ -327,12 +327,15 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
         yield "tags", has_tag(_activity.tags, key, value)
 
 
-def of_cause(filter: Filter, now: datetime) -> Select[*tuple[Any, ...]]:
-    """Queue, state and end of those that match and have the filter's fingerprint, newest first."""
+def of_cause(
+    filter: Filter, now: datetime, fingerprint: ColumnElement[str]
+) -> Select[*tuple[Any, ...]]:
+    """Queue, state and end of those that match and have this fingerprint, whatever the filter says
+    of it, newest first."""
     others = others_of(filter, {"fingerprint"}, now)
     return (
         select(_activity.queue, _activity.status, _activity.finished_at)
-        .where(_activity.fingerprint == filter.fingerprint, *others)
+        .where(_activity.fingerprint == fingerprint, *others)
         .order_by(_activity.id.desc())
     )
 
