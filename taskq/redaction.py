@@ -1,0 +1,312 @@
+"""What is shown of arguments and metadata: a secret is never shown, everything else exactly.
+
+A member of an object is hidden by its name (``password``, ``api_key``), or because the task says
+so (``secret``: the places of its ``Secret`` parameters, see ``taskq.secret``). What stands there is
+replaced whole by ``MASK``. The rest of a text stays as it was, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, cast
+from urllib.parse import quote, quote_plus
+
+import msgspec
+from msgspec import Struct
+
+from taskq.codec.exactness import Place, refusal
+
+MASK: Final = "[redacted]"
+"""What is shown in a secret's place."""
+
+NAMES: Final = frozenset(
+    {
+        "accesskey",
+        "apikey",
+        "authorization",
+        "bearer",
+        "cardnumber",
+        "connectionstring",
+        "cookie",
+        "credential",
+        "creditcard",
+        "csrf",
+        "cvc",
+        "cvv",
+        "databaseurl",
+        "encryptionkey",
+        "jwt",
+        "onetimecode",
+        "passcode",
+        "passphrase",
+        "passwd",
+        "password",
+        "privatekey",
+        "pwd",
+        "recoverycode",
+        "secret",
+        "seedphrase",
+        "sessionid",
+        "signingkey",
+        "socialsecurity",
+        "token",
+        "xsrf",
+    }
+)
+"""The names that hide a member, wherever its own name contains one of them."""
+
+COUNTS: Final = frozenset(
+    {
+        "completiontokens",
+        "inputtokens",
+        "maxtokens",
+        "mintokens",
+        "numtokens",
+        "outputtokens",
+        "prompttokens",
+        "tokenbudget",
+        "tokencount",
+        "tokenizer",
+        "tokenlimit",
+        "tokensused",
+        "totaltokens",
+    }
+)
+"""Whole names that tell of the tokens of a text, not of one that opens a door: ``token`` alone does
+not hide them."""
+
+SHORTEST: Final = 4
+"""Characters: a shorter secret is not looked for in other texts, where it would be everywhere."""
+_SHORTEST_LINE: Final = 8
+"""The same for one line of a secret that has several."""
+
+_Tree: TypeAlias = "dict[str, _Tree]"
+"""The places that are hidden, by their steps. A step without steps below is hidden whole."""
+
+_ANY: Final = "*"
+_NOTHING: Final = object()
+
+
+def plain_name(name: str) -> str:
+    """A name as names are compared: letters and digits only, in lower case."""
+    return _BETWEEN.sub("", name).lower()
+
+
+class Redaction(Struct, frozen=True):
+    """Hides what has one of these ``names`` as a part of its own, at any depth.
+
+    Names are compared without regard to case and to what is no letter or digit, so that ``apikey``
+    hides ``API-Key`` and ``stripe_api_key``. ``secret``, in every method, are further places: names
+    of arguments, or paths such as ``login.password`` where the value is nested; ``*`` stands for
+    any key, and a list adds no step. Not looked into: JSON text inside a string.
+    """
+
+    names: frozenset[str] = NAMES
+
+    @classmethod
+    def also(cls, names: Iterable[str]) -> Redaction:
+        """The usual names and these."""
+        return cls(NAMES | {plain_name(name) for name in names})
+
+    def hides(self, name: str) -> bool:
+        """Whether a member of this name is hidden."""
+        plain = plain_name(name)
+        names = self.names - {"token"} if plain in COUNTS else self.names
+        return bool(names) and _any_of(names).search(plain) is not None
+
+    def text(self, json_text: str, secret: Collection[str] = ()) -> str:
+        """The JSON text with ``"[redacted]"`` in place of each hidden value, otherwise unchanged.
+
+        What is not JSON, or nested too deeply to tell, is hidden whole.
+        """
+        if not _is_json(json_text):
+            return f'"{MASK}"'
+        parts: list[str] = []
+        at = 0
+        for start, end in self._spans(json_text, secret):
+            parts += json_text[at:start], f'"{MASK}"'
+            at = end
+        return "".join([*parts, json_text[at:]])
+
+    def value(self, value: object, secret: Collection[str] = ()) -> Any:
+        """The same for a plain JSON value: a new one, where something is hidden in it."""
+        return self._value(value, [_tree(secret)])
+
+    def held(self, json_text: str, secret: Collection[str] = ()) -> frozenset[str]:
+        """The strings and numbers that ``text`` hides, as texts, for ``scrub``."""
+        if not _is_json(json_text):
+            return frozenset()
+        return frozenset(
+            leaf
+            for start, end in self._spans(json_text, secret)
+            for leaf in _leaves(json_text[start:end])
+        )
+
+    def restored(
+        self, new: Mapping[str, object], old: Mapping[str, object], secret: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """Arguments that came back from somebody who saw ``old`` redacted.
+
+        Where ``MASK`` comes back in a hidden place, the old value is kept. Raises
+        SerializationError, which names the place, where it came back elsewhere or where there is no
+        old value; in a list, that is so as soon as its length has changed.
+        """
+        restored: dict[str, Any] = self._restored(new, old, [_tree(secret)], None)
+        return restored
+
+    def _spans(self, text: str, secret: Collection[str]) -> Iterator[tuple[int, int]]:
+        """Where hidden values begin and end in a text that is JSON."""
+        here = [_tree(secret)]
+        inside: list[list[_Tree]] = []
+        at = 0
+        while (part := _PARTS.search(text, at)) is not None:
+            at = part.end()
+            match text[part.start()]:
+                case "{" | "[":
+                    inside.append(here)
+                case "}" | "]":
+                    inside.pop()
+                    here = inside[-1] if inside else here
+                case _ if part[1]:
+                    hidden, here = self._step(_string(part[0][: -len(part[1])]), inside[-1])
+                    if hidden:
+                        yield at, (at := _end(text, at))
+                case _:
+                    pass
+
+    def _value(self, value: object, here: list[_Tree]) -> object:
+        if isinstance(value, Mapping):
+            shown: dict[object, object] = {}
+            for key, member in cast("Mapping[object, object]", value).items():
+                hidden, below = self._step(str(key), here)
+                shown[key] = MASK if hidden else self._value(member, below)
+            return shown
+        if isinstance(value, (list, tuple)):
+            return [self._value(member, here) for member in cast("Sequence[object]", value)]
+        return value
+
+    def _restored(self, new: object, old: object, here: list[_Tree], place: Place | None) -> Any:
+        if isinstance(new, Mapping):
+            members: dict[str, object] = {}
+            for key, member in cast("Mapping[str, object]", new).items():
+                hidden, below = self._step(key, here)
+                before = _member(old, key)
+                if hidden and member == MASK and before is not _NOTHING:
+                    members[key] = before
+                else:
+                    before = _NOTHING if hidden else before
+                    members[key] = self._restored(member, before, below, Place(place, key))
+            return members
+        if isinstance(new, (list, tuple)):
+            items = cast("Sequence[object]", new)
+            return [
+                self._restored(item, before, here, Place(place, at))
+                for at, (item, before) in enumerate(zip(items, _items(old, items), strict=True))
+            ]
+        if new == MASK and old != MASK:
+            raise refusal("the arguments", place, f"{MASK} stands for no value here; give one")
+        return new
+
+    def _step(self, key: str, here: list[_Tree]) -> tuple[bool, list[_Tree]]:
+        """Whether the member is hidden, and what is below it."""
+        below = [tree[step] for tree in here for step in (key, _ANY) if step in tree]
+        return not all(below) or self.hides(key), below
+
+
+def scrub(text: str, values: Collection[str]) -> str:
+    """The text with ``MASK`` for each of these values, the longest first.
+
+    A value is found as it is and as ``repr``, JSON and a URL write it; of one with several lines,
+    each line too. Values below ``SHORTEST`` characters are left.
+    """
+    forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
+    found = sorted((form for form in forms if form in text), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, found)), MASK, text) if found else text
+
+
+def _forms(value: str) -> Iterator[str]:
+    lines = value.splitlines()
+    parts = [line.strip() for line in lines] if len(lines) > 1 else []
+    for part in (value, *(line for line in parts if len(line) >= _SHORTEST_LINE)):
+        yield part
+        yield repr(part)[1:-1]
+        yield repr(part.encode(errors="surrogatepass"))[2:-1]
+        yield json.dumps(part)[1:-1]
+        yield json.dumps(part, ensure_ascii=False)[1:-1]
+        yield quote(part, safe="", errors="replace")
+        yield quote_plus(part, errors="replace")
+
+
+def _tree(paths: Collection[str]) -> _Tree:
+    tree: _Tree = {}
+    for path in sorted(paths, key=len, reverse=True):
+        node = tree
+        *before, last = path.split(".")
+        for step in before:
+            node = node.setdefault(step, {})
+        node[last] = {}
+    return tree
+
+
+@lru_cache(32)
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(names))))
+
+
+def _member(value: object, key: str) -> object:
+    if not isinstance(value, Mapping):
+        return _NOTHING
+    return cast("Mapping[str, object]", value).get(key, _NOTHING)
+
+
+def _items(value: object, like: Sequence[object]) -> Sequence[object]:
+    """The items of a list as long as ``like``; of anything else, nothing for each."""
+    if isinstance(value, (list, tuple)):
+        items = cast("Sequence[object]", value)
+        if len(items) == len(like):
+            return items
+    return [_NOTHING] * len(like)
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+_BETWEEN = re.compile(r"[\W_]+")
+_QUOTED = r'"(?:[^"\\]++|\\.)*+"'
+_PARTS = re.compile(_QUOTED + r"(\s*:\s*)?|[{}\[\]]", re.DOTALL)
+_LEAVES = re.compile(_QUOTED + r"(\s*:)?|-?\d[\d.eE+-]*", re.DOTALL)
+_SCALAR = re.compile(r"[^\s,\]}]*")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _end(text: str, start: int) -> int:
+    """Where the value that starts here ends."""
+    depth, at = 0, start
+    if text[start] not in '"{[':
+        return cast("re.Match[str]", _SCALAR.match(text, start)).end()
+    while (part := _PARTS.search(text, at)) is not None:
+        at = part.end()
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(part[0], 0)
+        if depth == 0:
+            break
+    return at
+
+
+def _leaves(text: str) -> Iterator[str]:
+    """The strings, without keys, and the numbers of a JSON text."""
+    for leaf in _LEAVES.finditer(text):
+        if not leaf[1]:
+            yield _string(leaf[0]) if leaf[0].startswith('"') else leaf[0]
+
+
+def _string(quoted: str) -> str:
+    return quoted[1:-1] if "\\" not in quoted else str(json.loads(quoted))
