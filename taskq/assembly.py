@@ -19,6 +19,7 @@ from taskq.identifiers import new_id
 from taskq.logs import configured as logs_configured
 from taskq.processes.pool import ProcessPool
 from taskq.processes.reference import reference
+from taskq.reserved import RESERVED, reserved_name
 from taskq.settings import NAME, Settings, bad_name, replaced
 from taskq.version import VERSION
 
@@ -179,6 +180,8 @@ def _queues(queues: object) -> tuple[str, ...]:
     for name in names:
         if not NAME.match(name):
             raise ConfigurationError(bad_name("queue", name))
+        if name in RESERVED:
+            raise ConfigurationError(f"{reserved_name('queue', name)}: every worker serves it")
     return names
 
 

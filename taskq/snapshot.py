@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from taskq.filtering.terms import Term
 from taskq.model import ErrorInfo, Priority, Status
 from taskq.progress import Progress
+from taskq.reserved import RESERVED
 
 
 class ActivityInfo(Struct, frozen=True, kw_only=True):
@@ -128,7 +129,9 @@ class WorkerInfo(Struct, frozen=True, kw_only=True):
     suspended: int = 0
 
     def serves(self, queue: str, type: str) -> bool:
-        """Whether it takes activities of this queue and type."""
+        """Whether it takes activities of this queue and type. Every worker takes taskq's own."""
+        if queue in RESERVED and type in RESERVED:
+            return True
         return queue in self.queues and (not self.types or type in self.types)
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from taskq.errors import ConfigurationError
 from taskq.model import Status
+from taskq.reserved import RESERVED, reserved_name
 from taskq.retention import rules_of
 from taskq.retry import RetryPolicy
 
@@ -121,6 +122,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             )
         if not NAME.match(self.queue):
             raise SettingError(bad_name("queue", self.queue), "queue")
+        if self.queue in RESERVED:
+            raise SettingError(reserved_name("queue", self.queue), "queue")
         if self.max_retries is not None and self.max_retries < 0:
             raise SettingError(
                 f"max_retries must be at least 0 (or None for unlimited), not {self.max_retries}",

@@ -12,5 +12,22 @@ Route = tuple[str, str]
 
 PERMISSIONS: Final[Mapping[Route, Role | None]] = {
     ("GET", "/api/stats"): Role.VIEWER,
+    ("POST", "/api/enqueue"): Role.OPERATOR,
+    ("POST", "/api/activities/{id}/retry"): Role.OPERATOR,
+    ("POST", "/api/activities/{id}/cancel"): Role.OPERATOR,
+    ("POST", "/api/activities/{id}/run-now"): Role.OPERATOR,
+    ("POST", "/api/activities/{id}/reschedule"): Role.OPERATOR,
+    ("POST", "/api/activities/{id}/priority"): Role.OPERATOR,
+    ("POST", "/api/activities/{id}/delete"): Role.ADMIN,
+    ("POST", "/api/queues/{name}/pause"): Role.OPERATOR,
+    ("POST", "/api/queues/{name}/resume"): Role.OPERATOR,
+    ("POST", "/api/types/{name}/pause"): Role.OPERATOR,
+    ("POST", "/api/types/{name}/resume"): Role.OPERATOR,
+    ("POST", "/api/schedules"): Role.ADMIN,
+    ("POST", "/api/schedules/{name}/edit"): Role.ADMIN,
+    ("POST", "/api/schedules/{name}/delete"): Role.ADMIN,
+    ("POST", "/api/schedules/{name}/pause"): Role.OPERATOR,
+    ("POST", "/api/schedules/{name}/resume"): Role.OPERATOR,
+    ("POST", "/api/schedules/{name}/trigger"): Role.OPERATOR,
 }
 """The least role for each route; None: everybody, without being known."""

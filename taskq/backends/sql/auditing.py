@@ -43,10 +43,11 @@ def record(
 def entries(connection: Connection, limit: int, before: int | None) -> list[AuditEntry]:
     """See ``Inspector.audit``."""
     found = connection.execute(recorded(), {"limit": limit, "before": before})
-    return [_entry(row) for row in found]
+    return [entry_of(row) for row in found]
 
 
-def _entry(row: Record) -> AuditEntry:
+def entry_of(row: Record) -> AuditEntry:
+    """A row of the record, as readers see it."""
     return AuditEntry(
         number=row.id,
         at=row.at or FIRST,

@@ -14,6 +14,7 @@ from taskq.backends.sql import auditing, cancelling, causes, operating, reader, 
 from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.pruning_store import SqlPruner
 from taskq.backends.sql.queueing import SqlQueues
+from taskq.backends.sql.recorded import SqlRecorded
 from taskq.backends.sql.scheduling import SqlSchedules
 from taskq.model import Lease, Priority, Status
 from taskq.snapshot import (
@@ -31,7 +32,7 @@ from taskq.snapshot import (
 )
 
 
-class CommonStore(SqlPruner, SqlQueues, SqlSchedules):
+class CommonStore(SqlPruner, SqlQueues, SqlSchedules, SqlRecorded):
     """``Inspector``, ``Operator`` and some of ``Backend``, over the two doors that each has."""
 
     async def _has_orphans(self, parents: Collection[UUID]) -> bool:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from litestar.handlers import HTTPRouteHandler
 
+from taskq.web.api.commands import COMMANDS
+from taskq.web.api.enqueue import ENQUEUE
 from taskq.web.api.overview import OVERVIEW
+from taskq.web.api.scheduling import SCHEDULING
+from taskq.web.api.steering import STEERING
 
-ROUTES: tuple[HTTPRouteHandler, ...] = (*OVERVIEW,)
+ROUTES: tuple[HTTPRouteHandler, ...] = (*OVERVIEW, *COMMANDS, *ENQUEUE, *SCHEDULING, *STEERING)
