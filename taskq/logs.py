@@ -382,6 +382,11 @@ def listener_failed(listener: Listener, event: Event, error: Exception) -> None:
     )
 
 
+def console_failed(method: str, path: str, error: Exception) -> None:
+    """Say that the console could not answer a request, and why."""
+    logger.error("console: %s %s failed: %r", method, path, error, exc_info=error)
+
+
 def _fields(record: logging.LogRecord) -> dict[str, object]:
     """What the record says about its activity, safe to print."""
     named = (*FIELDS, "pid")

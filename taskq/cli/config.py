@@ -74,5 +74,7 @@ def _text(value: object) -> str:
             return f"{value:g}"
         case Mapping():
             return spelled(cast("Rules", value)) or "none"
+        case tuple():
+            return ",".join(cast("tuple[str, ...]", value)) or "none"
         case _:
-            return str(value)
+            return str(value) or "none"

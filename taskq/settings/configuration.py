@@ -135,7 +135,7 @@ def _parsed(name: str, text: str) -> object:
     kind = TYPES[name]
     if _none_of(name, text.strip() or "none") is None:
         return None
-    if kind.startswith(("str", "Mapping")):
+    if kind.startswith(("str", "Mapping", "Sequence")):
         return text
     if kind == "bool":
         return _switch(name, text)

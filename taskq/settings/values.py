@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
 
@@ -16,6 +16,7 @@ from taskq.model import Status
 from taskq.reserved import RESERVED, reserved_name
 from taskq.retention import rules_of
 from taskq.retry import RetryPolicy
+from taskq.settings.accounts import SHORTEST_SECRET, hosts_of, shown, tokens_of, users_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,99}\Z")
 DEFAULT_URL = "sqlite:///taskq.db"
@@ -104,12 +105,23 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long what ended so is kept, as ``completed=7d,failed=90d``; else for ever (seed:B8)."""
     prune_interval: float = 60.0
     """How often a worker looks for what ``retention`` lets go, if it says anything."""
+    web_tokens: Mapping[str, str] = {}
+    """Who may use the console by a token, as ``ada=admin:TOKEN``; a token has 20 characters."""
+    web_users: Mapping[str, str] = {}
+    """Who may by a password, as ``ada=admin:scrypt$…``; ``taskq web-password`` makes the latter."""
+    web_secret: str | None = None
+    """The key that signs the console's sessions, 32 characters; None: made anew by each process."""
+    web_allowed_hosts: Sequence[str] = ()
+    """By which names, besides this machine's own, browsers may reach the console."""
+    web_viewer_payloads: bool = True
+    """Whether viewers see arguments, results and error texts in the console."""
 
     def __post_init__(self) -> None:
-        try:
-            msgspec.structs.force_setattr(self, "retention", rules_of(self.retention))
-        except ConfigurationError as error:
-            raise SettingError(str(error), "retention") from None
+        for name, read in _READ.items():
+            try:
+                msgspec.structs.force_setattr(self, name, read(getattr(self, name)))
+            except ConfigurationError as error:
+                raise SettingError(str(error), name) from None
         for name in self.__struct_fields__:
             _typed(name, getattr(self, name))
         for name in _POSITIVE:
@@ -134,6 +146,7 @@ class Settings(Struct, frozen=True, kw_only=True):
                 f"max_payload must be at most 1048576 bytes (1 MiB), not {self.max_payload}",
                 "max_payload",
             )
+        _check_web(self)
         if self.lock_timeout >= self.enqueue_timeout:
             raise SettingError(
                 f"lock_timeout ({self.lock_timeout} s) must be less than enqueue_timeout"
@@ -154,9 +167,16 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"Settings({fields})"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """Every field; of a database URL that may hold a password, the scheme."""
+        """Every field, without what is secret: of a database URL that may hold a password, the
+        scheme; of accounts, names and roles."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return [*(fields | {"database_url": _without_password(self.database_url)}).items()]
+        safe = {
+            "database_url": _without_password(self.database_url),
+            "web_tokens": shown(self.web_tokens),
+            "web_users": shown(self.web_users),
+            "web_secret": None if self.web_secret is None else "…",
+        }
+        return [*(fields | safe).items()]
 
     @property
     def renewal(self) -> float:
@@ -181,6 +201,14 @@ def _without_password(url: str) -> str:
     return f"{scheme}://…" if separator and scheme.replace("+", "").isalnum() else "…"
 
 
+_READ: Mapping[str, Callable[[object], object]] = {
+    "retention": rules_of,
+    "web_tokens": tokens_of,
+    "web_users": users_of,
+    "web_allowed_hosts": hosts_of,
+}
+"""Those that may be written in more than one way, and what reads and checks them."""
+_SECRET = ("database_url", "web_secret")
 _POSITIVE = (
     "concurrency",
     "threads",
@@ -248,6 +276,11 @@ class SettingOverrides(TypedDict, total=False):
     worker_enqueue_timeout: float
     retention: Mapping[str, float | timedelta | str] | str
     prune_interval: float
+    web_tokens: Mapping[str, str] | str
+    web_users: Mapping[str, str] | str
+    web_secret: str | None
+    web_allowed_hosts: Sequence[str]
+    web_viewer_payloads: bool
 
 
 def bad_name(what: str, name: object) -> str:
@@ -276,14 +309,28 @@ _ALLOWED: Mapping[str, tuple[type, ...]] = {
 def _typed(name: str, value: object) -> None:
     """Refuse a value of another type than the field's, before it is used as one."""
     kind = TYPES[name]
-    if kind.startswith("Mapping"):  # which checks itself
+    if name in _READ:  # which checked it
         return
     allowed = _ALLOWED[kind[:3]]
     if value is None and "None" in kind:
         return
     if isinstance(value, bool) is not (kind == "bool") or not isinstance(value, allowed):
-        shown = f"a {type(value).__name__}" if name == "database_url" else repr(value)
+        shown = f"a {type(value).__name__}" if name in _SECRET else repr(value)
         raise SettingError(f"{name} must be {kind}, not {shown}", name)
+
+
+def _check_web(settings: Settings) -> None:
+    if settings.web_secret is not None and len(settings.web_secret) < SHORTEST_SECRET:
+        raise SettingError(
+            f"web_secret must have at least {SHORTEST_SECRET} characters", "web_secret"
+        )
+    both = settings.web_tokens.keys() & settings.web_users.keys()
+    if both:
+        raise SettingError(
+            f"{min(both)} is in web_tokens and in web_users: a name stands for one account",
+            "web_tokens",
+            "web_users",
+        )
 
 
 def _positive(name: str, value: float | None) -> None:

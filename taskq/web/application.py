@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import cast
 
 from litestar import Litestar
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
 
+from taskq import logs
 from taskq.errors import ConfigurationError
+from taskq.web.access import guard_of, identity_of
 from taskq.web.api import ROUTES
 from taskq.web.console import Console
-from taskq.web.permissions import PERMISSIONS, Route
-from taskq.web.problem import on_error
-from taskq.web.role import Identity, Role
+from taskq.web.permissions import LOOKING, PERMISSIONS, Route
+from taskq.web.problem import on_error, problem_of
+from taskq.web.query import Parameters
+
+
+def build(console: Console) -> ASGIApp:
+    """The whole console: the shell, and in it the routes. Raises ConfigurationError."""
+    return cast("ASGIApp", application(console))
 
 
 def application(console: Console) -> Litestar:
-    """The console's routes. Raises ConfigurationError for one without permission in the table."""
+    """The console's routes, behind its guard; of a read-only one, those that look.
+
+    Raises ConfigurationError for a route without permission in the table.
+    """
+    parameters = Parameters()
     built = Litestar(
-        route_handlers=ROUTES,
+        route_handlers=[each for each in ROUTES if _is_served(each, console)],
+        guards=[guard_of(console.access)],
+        before_request=parameters.check,
         dependencies={
             "console": Provide(lambda: console, sync_to_thread=False),
-            "identity": Provide(lambda: Identity("anybody", Role.ADMIN), sync_to_thread=False),
+            "identity": Provide(identity_of),
         },
         exception_handlers={HTTPException: on_error, Exception: on_error},
+        after_exception=[_log],
         openapi_config=None,
+        logging_config=None,
     )
     _check_permissions(routes_of(built))
+    parameters.declare(built)
     return built
 
 
@@ -40,7 +59,21 @@ def routes_of(built: Litestar) -> Iterable[Route]:
                     yield method, route.path_format
 
 
+def _is_served(handler: HTTPRouteHandler, console: Console) -> bool:
+    """Whether this console has the route: one that can only look has none that commands."""
+    if not console.options.read_only:
+        return True
+    routes = {(str(method), path) for method in handler.http_methods for path in handler.paths}
+    return all(method == "GET" or (method, path) in LOOKING for method, path in routes)
+
+
 def _check_permissions(routes: Iterable[Route]) -> None:
     for method, path in routes:
         if (method, path) not in PERMISSIONS:
             raise ConfigurationError(f"no permission is declared for {method} {path}")
+
+
+async def _log(error: Exception, scope: Mapping[str, object]) -> None:
+    """Say in the log what the client is not told."""
+    if problem_of(error).view.status == 500:
+        logs.console_failed(str(scope.get("method")), str(scope.get("path_template")), error)

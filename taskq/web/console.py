@@ -7,7 +7,9 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from taskq.app import TaskQ
 from taskq.backends import Inspector
+from taskq.web.access import Access
 from taskq.web.options import ConsoleOptions
+from taskq.web.role import Identity, Role
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -17,7 +19,7 @@ PATIENCE = 5.0
 
 
 class Console:
-    """What routes share: the app, how to ask its store, and the options.
+    """What routes share: the app, how to ask its store, who may come in, and the options.
 
     Nothing is opened before the first request, so that it can be mounted where no lifespan runs.
     """
@@ -25,9 +27,15 @@ class Console:
     def __init__(self, app: TaskQ, options: ConsoleOptions) -> None:
         self.app = app
         self.options = options
+        self.access = Access(app.settings, options, app.clock)
         self.reader: Inspector = app.client.store
 
     async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
         """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises
         BackendUnavailable where there is no answer in time."""
         return await self.app.client.call(function, *args, deadline=PATIENCE)
+
+    def shows_payloads(self, identity: Identity) -> bool:
+        """Whether somebody may see arguments, results, error texts and what was reported: viewers
+        only by the setting ``web_viewer_payloads``."""
+        return identity.role > Role.VIEWER or self.app.settings.web_viewer_payloads

@@ -11,6 +11,13 @@ Route = tuple[str, str]
 """Method and path, as it is declared."""
 
 PERMISSIONS: Final[Mapping[Route, Role | None]] = {
+    ("GET", "/"): None,
+    ("GET", "/health"): None,
+    ("GET", "/login"): None,
+    ("GET", "/static/{version}/{name}"): None,
+    ("GET", "/api/session"): None,
+    ("POST", "/api/session"): None,
+    ("POST", "/api/session/end"): Role.VIEWER,
     ("GET", "/api/stats"): Role.VIEWER,
     ("POST", "/api/enqueue"): Role.OPERATOR,
     ("POST", "/api/activities/{id}/retry"): Role.OPERATOR,
@@ -31,3 +38,6 @@ PERMISSIONS: Final[Mapping[Route, Role | None]] = {
     ("POST", "/api/schedules/{name}/trigger"): Role.OPERATOR,
 }
 """The least role for each route; None: everybody, without being known."""
+
+LOOKING: Final = frozenset({("POST", "/api/session"), ("POST", "/api/session/end")})
+"""What a console that can only look has besides GET."""

@@ -18,9 +18,20 @@ class Role(IntEnum):
     OPERATOR = 2
     ADMIN = 3
 
+    @property
+    def label(self) -> str:
+        """As settings and answers write it: ``viewer``."""
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, label: str) -> Role:
+        """The role that is written so. Raises KeyError."""
+        return cls[label.upper()]
+
 
 class Identity(Struct, frozen=True):
-    """Somebody who is known. ``name`` is what audit rows have as ``actor``, behind ``console:``."""
+    """Somebody who is known. ``name`` is what audit rows have as ``actor``, behind ``console:``;
+    1 to 200 printable characters."""
 
     name: str
     role: Role

@@ -11,16 +11,23 @@ from taskq import TaskQ
 from taskq.web import Console, ConsoleOptions
 from taskq.web.application import application
 
+TOKENS = {role: f"{role}-0123456789-0123456789" for role in ("viewer", "operator", "admin")}
+"""A token of each role; each account has the name of its role."""
+
 
 @pytest.fixture
 async def app() -> AsyncIterator[TaskQ]:
-    async with TaskQ("memory://") as taskq:
+    accounts = {role: f"{role}:{token}" for role, token in TOKENS.items()}
+    async with TaskQ("memory://", web_tokens=accounts) as taskq:
         yield taskq
 
 
 @pytest.fixture
 async def browser(app: TaskQ) -> AsyncIterator[httpx.AsyncClient]:
-    console = application(Console(app, ConsoleOptions()))
-    transport = httpx.ASGITransport(console)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+    """Speaks as admin."""
+    transport = httpx.ASGITransport(application(Console(app, ConsoleOptions())))
+    headers = {"authorization": f"Bearer {TOKENS['admin']}"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1", headers=headers
+    ) as client:
         yield client

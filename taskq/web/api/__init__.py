@@ -11,6 +11,14 @@ from taskq.web.api.commands import COMMANDS
 from taskq.web.api.enqueue import ENQUEUE
 from taskq.web.api.overview import OVERVIEW
 from taskq.web.api.scheduling import SCHEDULING
+from taskq.web.api.session import SESSION
 from taskq.web.api.steering import STEERING
 
-ROUTES: tuple[HTTPRouteHandler, ...] = (*OVERVIEW, *COMMANDS, *ENQUEUE, *SCHEDULING, *STEERING)
+ROUTES: tuple[HTTPRouteHandler, ...] = (
+    *SESSION,
+    *OVERVIEW,
+    *COMMANDS,
+    *ENQUEUE,
+    *SCHEDULING,
+    *STEERING,
+)
