@@ -1,0 +1,144 @@
+"""Carries a bulk command out: the handler of its activity, in every worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import anyio
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from taskq.audit import Command
+from taskq.bulk import deeds, journal
+from taskq.bulk.order import Order, order_of
+from taskq.bulk.walking import Those, Walk
+from taskq.codec import to_json
+from taskq.context import Context, current
+from taskq.engine.running.handler import Handler
+from taskq.errors import Snooze
+
+if TYPE_CHECKING:
+    from taskq.app import TaskQ
+
+LONGEST_WAIT: Final = 1.0
+"""Seconds that it waits for its rate with its slot; for longer it gives the slot up."""
+TURN: Final = 30.0
+"""Seconds after which it gives its slot up in any case, and queues again."""
+LONGEST_PROBLEM: Final = 300
+"""Characters."""
+
+
+class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far a bulk command has come: ``chunk`` chunks are done, ``met`` activities were in them,
+    of which ``skipped`` were left as they were; ``problem`` is why one of them was."""
+
+    chunk: int = 0
+    met: int = 0
+    skipped: int = 0
+    problem: str = ""
+
+    @property
+    def note(self) -> str:
+        """It as the note of its activity's progress, without what that says itself."""
+        return msgspec.json.encode(replace(self, met=0)).decode()
+
+
+def standing_of(done: float, note: str | None) -> Standing:
+    """What a progress says; nothing, where it is not one of these."""
+    try:
+        return replace(msgspec.json.decode(note or "{}", type=Standing), met=int(done))
+    except msgspec.MsgspecError:
+        return Standing()
+
+
+def bulk_handler(app: TaskQ) -> Handler:
+    """What an app's workers run bulk commands with."""
+
+    async def run(order: Order) -> Mapping[str, object]:
+        return await Run(app, order, current()).to_its_end()
+
+    def decode(payload: str) -> tuple[tuple[object, ...], Mapping[str, object]]:
+        return (order_of(payload),), {}
+
+    return Handler(
+        function=run,
+        is_async=True,
+        decode=decode,
+        encode=partial(to_json, label="the result of a bulk command"),
+    )
+
+
+class Run:
+    """One attempt at a bulk command. It goes on behind what the record says is done."""
+
+    def __init__(self, app: TaskQ, order: Order, context: Context) -> None:
+        self._app = app
+        self._order = order
+        self._context = context
+        self._bulk = context.id
+        self._standing = Standing()
+        self._last: UUID | None = None
+
+    async def to_its_end(self) -> Mapping[str, object]:
+        """Do chunk after chunk; what was done. Raises Snooze where it is to go on later.
+
+        Cancelled, it ends after the chunk that it is at.
+        """
+        order, now = self._order, self._app.clock.monotonic
+        began = now()
+        await self._resume()
+        walk = Walk(order, self._bulk, self._last)
+        while (room := order.limit - self._standing.met) > 0:
+            those = await self._ask(walk.chunk, min(order.size, room))
+            if not those:
+                break
+            started = now()
+            with anyio.CancelScope(shield=True):
+                await self._do(those)
+            await anyio.lowlevel.checkpoint()
+            if now() - began > TURN:
+                raise Snooze(0)
+            if order.rate is not None:
+                await _pause(len(those) / order.rate - (now() - started))
+        standing = self._standing
+        return {"done": standing.met - standing.skipped, "skipped": standing.skipped}
+
+    async def _resume(self) -> None:
+        """Find out what is done: the progress may lag behind the record, but is never ahead."""
+        info = await self._app.client.ainfo(self._bulk)
+        if info.progress is not None:
+            self._standing = standing_of(info.progress.done, info.progress.note)
+        known = self._standing.chunk
+        for chunk in await self._ask(self._recorded, max(0, known - 1)):
+            self._last = max(chunk.ids, default=self._last)
+            if chunk.number >= known:
+                self._stand(met=len(chunk.ids))
+
+    async def _do(self, those: Those) -> None:
+        payloads, problems = deeds.payloads_of(self._order, those, self._app.registry.task)
+        ids = [id for id in those if id not in problems]
+        done = 0
+        if ids:
+            done = await self._carried_out(ids, {id: payloads[id] for id in ids if id in payloads})
+        self._last = max(those)
+        for problem in problems.values():
+            self._standing = replace(self._standing, problem=problem[:LONGEST_PROBLEM])
+            break
+        self._stand(met=len(those), skipped=len(those) - done, chunks=bool(ids))
+
+    async def _carried_out(self, ids: list[UUID], payloads: Mapping[UUID, str]) -> int:
+        """How many of them it was done to.
+
+        Where another run of this command, whose worker was thought lost, was here first, its chunk
+        counts and this one changes nothing: then these are met again, in the next chunk.
+        """
+        command = Command(
+            actor=self._order.actor,
+            reason=self._order.reason,
+            id=journal.command_id(self._bulk, self._standing.chunk),
+        )
+        return 0
