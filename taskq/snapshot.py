@@ -234,14 +234,22 @@ class ActivityPage(Struct, frozen=True, kw_only=True):
     next: UUID | None
 
 
+SPANS: tuple[int, ...] = (60, 600)
+"""For how many seconds each there are buckets: coarse ones, so that a day is few of them."""
+
+
 class Bucket(Struct, frozen=True, kw_only=True):
-    """One minute of one queue, type and outcome, summed over all workers.
+    """Some time of one queue, type and outcome, summed over all workers.
+
+    It begins with ``minute`` (aware UTC) and lasts ``span`` seconds, one of SPANS: what ended then
+    is in a bucket of each.
 
     ``waits`` and ``runs`` count activities by how long they waited and ran: entry i counts those
     below ``HISTOGRAM_BOUNDS[i]`` seconds and not below the bound before; the last counts the rest.
     """
 
     minute: datetime
+    span: int = 60
     queue: str
     type: str
     outcome: str

@@ -36,6 +36,7 @@ from taskq.lifecycle import Settlement, Transition
 from taskq.model import Activity, Attempt, Ended, Lease, Priority, Receipt, Status
 from taskq.pausing import Kind, Load, Pause
 from taskq.schedule import Schedule, ScheduleInfo
+from taskq.search import Count, SearchSlice
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -261,11 +262,17 @@ class FaultyBackend:
     async def unserved(self, *, alive_within: float = 60.0) -> list[UnservedType]:
         return await self._do("unserved", partial(self.inner.unserved, alive_within=alive_within))
 
-    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
-        return await self._do("series", self.inner.series, since, until)
+    async def series(self, since: datetime, until: datetime, *, span: int = 60) -> list[Bucket]:
+        return await self._do("series", partial(self.inner.series, span=span), since, until)
 
-    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
-        return await self._do("audit", partial(self.inner.audit, limit=limit, before=before))
+    async def audit(self, **options: Any) -> list[AuditEntry]:
+        return await self._do("audit", partial(self.inner.audit, **options))
+
+    async def search(self, filter: Filter, **options: Any) -> SearchSlice:
+        return await self._do("search", partial(self.inner.search, **options), filter)
+
+    async def count(self, filter: Filter, *, cap: int = 10_000, seconds: float = 0.2) -> Count:
+        return await self._do("count", partial(self.inner.count, cap=cap, seconds=seconds), filter)
 
     async def pauses(self) -> list[Pause]:
         return await self._do("pauses", self.inner.pauses)

@@ -25,7 +25,7 @@ from taskq.audit import Command
 from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
 from taskq.backends.pruning import Deletion, Mark, Pruned, Pruner
-from taskq.backends.queueing import Queues
+from taskq.backends.queueing import QueueReader, Queues
 from taskq.backends.scheduling import Due, Fired, Place, ScheduleReader, Schedules
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
@@ -55,6 +55,7 @@ __all__ = (
     "Promotion",
     "Pruned",
     "Pruner",
+    "QueueReader",
     "Queues",
     "Renewal",
     "ScheduleReader",

@@ -8,6 +8,9 @@ from typing import Protocol
 from uuid import UUID
 
 from taskq.audit import AuditEntry
+from taskq.backends.queueing import QueueReader
+from taskq.backends.scheduling import ScheduleReader
+from taskq.search import Count, Cursor, Order, SearchSlice
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -23,8 +26,8 @@ from taskq.snapshot import (
 )
 
 
-class Inspector(Protocol):
-    """What readers need. Nothing here writes."""
+class Inspector(QueueReader, ScheduleReader, Protocol):
+    """All that readers need. Nothing here writes."""
 
     async def stats(self, queues: Collection[str] = (), *, cap: int = 100_000) -> Stats:
         """Counts, see ``Stats``. ``queues`` empty means all."""
@@ -54,13 +57,20 @@ class Inspector(Protocol):
         that no live worker serves; in order of queue and type."""
         ...
 
-    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
-        """The rollup's minutes in [since, until), oldest first."""
+    async def series(self, since: datetime, until: datetime, *, span: int = 60) -> list[Bucket]:
+        """The rollup's buckets of ``span`` seconds (60 or 600) that begin in [since, until), oldest
+        first."""
         ...
 
-    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+    async def audit(
+        self,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        command_ids: Collection[UUID] | None = None,
+    ) -> list[AuditEntry]:
         """What operators did, newest first: up to ``limit`` entries whose number is below
-        ``before``."""
+        ``before``, and with ``command_ids`` only those of these commands."""
         ...
 
     async def dead_letters(
@@ -70,6 +80,29 @@ class Inspector(Protocol):
         ``fingerprint``: the causes with the most of them first, then by time, newest first; up to
         ``limit``. Each is counted up to ``cap``. What another program has ended has no cause, and
         is not among them."""
+        ...
+
+    async def search(
+        self,
+        filter: Filter,
+        *,
+        order: Order = Order.NEWEST,
+        limit: int = 50,
+        after: Cursor | None = None,
+        seconds: float = 0.1,
+    ) -> SearchSlice:
+        """Activities that match, in this order, from ``after`` on; up to ``limit`` (1–1000).
+
+        It looks at a bounded number of rows at a time, and at no more once about ``seconds`` have
+        passed (0: only once): then there may be fewer items than match, and ``next`` goes on. What
+        an index gives is found at once. Raises ConfigurationError for an order that nothing serves,
+        and for a cursor of another one, see ``search.check_search``.
+        """
+        ...
+
+    async def count(self, filter: Filter, *, cap: int = 10_000, seconds: float = 0.2) -> Count:
+        """How many activities match, counted up to ``cap`` and for about ``seconds``, the newest
+        first."""
         ...
 
     async def list(self, filter: Filter, page: Page) -> ActivityPage:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 from uuid import UUID
 
 import anyio
+import anyio.lowlevel
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +24,9 @@ from taskq.errors import Snooze
 
 if TYPE_CHECKING:
     from taskq.app import TaskQ
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 LONGEST_WAIT: Final = 1.0
 """Seconds that it waits for its rate with its slot; for longer it gives the slot up."""
@@ -88,12 +92,12 @@ class Run:
 
         Cancelled, it ends after the chunk that it is at.
         """
-        order, now = self._order, self._app.clock.monotonic
+        order, store, now = self._order, self._app.client.store, self._app.clock.monotonic
         began = now()
         await self._resume()
         walk = Walk(order, self._bulk, self._last)
         while (room := order.limit - self._standing.met) > 0:
-            those = await self._ask(walk.chunk, min(order.size, room))
+            those = await self._ask(walk.chunk, store, min(order.size, room))
             if not those:
                 break
             started = now()
@@ -113,7 +117,9 @@ class Run:
         if info.progress is not None:
             self._standing = standing_of(info.progress.done, info.progress.note)
         known = self._standing.chunk
-        for chunk in await self._ask(self._recorded, max(0, known - 1)):
+        store = self._app.client.store
+        look = partial(journal.recorded, store, self._bulk, first=max(0, known - 1))
+        for chunk in await self._ask(look):
             self._last = max(chunk.ids, default=self._last)
             if chunk.number >= known:
                 self._stand(met=len(chunk.ids))
@@ -125,20 +131,45 @@ class Run:
         if ids:
             done = await self._carried_out(ids, {id: payloads[id] for id in ids if id in payloads})
         self._last = max(those)
-        for problem in problems.values():
-            self._standing = replace(self._standing, problem=problem[:LONGEST_PROBLEM])
-            break
-        self._stand(met=len(those), skipped=len(those) - done, chunks=bool(ids))
+        if problems:
+            problem = next(iter(problems.values()))[:LONGEST_PROBLEM]
+            self._standing = replace(self._standing, problem=problem)
+        self._stand(met=len(those), skipped=len(those) - done, chunks=min(1, len(ids)))
 
     async def _carried_out(self, ids: list[UUID], payloads: Mapping[UUID, str]) -> int:
-        """How many of them it was done to.
-
-        Where another run of this command, whose worker was thought lost, was here first, its chunk
-        counts and this one changes nothing: then these are met again, in the next chunk.
-        """
+        """To how many of them it was done. Raises Snooze where another run of this command, whose
+        worker was thought lost, has done a chunk of this number: then nothing was done here, and
+        the next attempt goes on behind that."""
+        number = self._standing.chunk
         command = Command(
             actor=self._order.actor,
             reason=self._order.reason,
-            id=journal.command_id(self._bulk, self._standing.chunk),
+            id=journal.command_id(self._bulk, number),
         )
-        return 0
+        store = self._app.client.store
+        met = await self._ask(deeds.do, store, self._order, ids, payloads, command)
+        done = await self._ask(journal.chunk, store, self._bulk, number)
+        if done is not None and set(done.ids) != set(ids):
+            raise Snooze(0)
+        return sum(met.values())
+
+    def _stand(self, *, met: int, skipped: int = 0, chunks: int = 1) -> None:
+        before = self._standing
+        self._standing = replace(
+            before,
+            chunk=before.chunk + chunks,
+            met=before.met + met,
+            skipped=before.skipped + skipped,
+        )
+        total = max(self._order.total, self._standing.met) or None
+        self._context.progress(self._standing.met, total, self._standing.note)
+
+    async def _ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
+        return await self._app.client.call(function, *args)
+
+
+async def _pause(seconds: float) -> None:
+    """Keep to the rate."""
+    if seconds > LONGEST_WAIT:
+        raise Snooze(seconds)
+    await anyio.sleep(max(0.0, seconds))

@@ -52,9 +52,7 @@ async def _some(store: Inspector, bulk: UUID, numbers: range) -> list[Chunk]:
     wanted = {command_id(bulk, number): number for number in numbers}
     entries = await store.audit(limit=len(wanted), command_ids=list(wanted))
     done = {
-        wanted[entry.command_id]: _ids(entry)
-        for entry in entries
-        if entry.command_id in wanted
+        wanted[entry.command_id]: _ids(entry) for entry in entries if entry.command_id in wanted
     }
     chunks: list[Chunk] = []
     for number in numbers:

@@ -12,7 +12,6 @@ from taskq.filtering.terms import IdIn, Not, Pattern, PriorityIn, StatusIn, TagI
 from taskq.filtering.words import words
 from taskq.snapshot import Filter
 
-
 NOTHING_ASKED: Final = "this filter asks for nothing; type:* means every activity"
 """Why a filter changes nothing that does not say what it is about."""
 

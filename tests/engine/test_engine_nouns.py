@@ -292,14 +292,15 @@ async def test_readers_get_what_is_kept_and_then_what_comes() -> None:
     assert [each.loop async for each in log] == list("012345")
 
 
-def test_counts_are_summed_by_minute_queue_type_and_outcome() -> None:
+def test_counts_are_summed_by_span_queue_type_and_outcome() -> None:
     rollup = Rollup()
     at = datetime(2030, 1, 1, 12, 0, 59, 999999, tzinfo=UTC)
     rollup.add(at, [Count("q", "t", "completed", 0.001, 7.0), Count("q", "t", "failed", 0.0, 0.0)])
     rollup.add(at, [Count("q", "t", "completed", 0.005, 99999.0)])
     rollup.add(at + timedelta(seconds=1), [Count("q", "t", "crashed", None, None)])
     number, buckets = rollup.portion()
-    found = {(bucket.minute.minute, bucket.outcome): bucket for bucket in buckets}
+    fine = [bucket for bucket in buckets if bucket.span == 60]
+    found = {(bucket.minute.minute, bucket.outcome): bucket for bucket in fine}
     assert number == 1
     assert set(found) == {(0, "completed"), (0, "failed"), (1, "crashed")}
     completed = found[0, "completed"]
@@ -307,6 +308,11 @@ def test_counts_are_summed_by_minute_queue_type_and_outcome() -> None:
     assert completed.waits == (1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
     assert completed.runs == (0, 0, 0, 0, 0, 1, 0, 0, 0, 1)
     assert sum(found[1, "crashed"].waits) == 0
+    coarse = {each.outcome: (each.minute, each.count) for each in buckets if each.span == 600}
+    begin = at.replace(second=0, microsecond=0)
+    assert coarse == {
+        name: (begin, n) for name, n in [("completed", 2), ("failed", 1), ("crashed", 1)]
+    }
 
 
 def test_a_portion_stays_the_same_until_it_is_acknowledged() -> None:
@@ -319,8 +325,8 @@ def test_a_portion_stays_the_same_until_it_is_acknowledged() -> None:
     rollup.acknowledge(99)
     assert rollup.portion() == first
     rollup.acknowledge(1)
-    number, (bucket,) = rollup.portion()
-    assert (number, bucket.count) == (2, 1)
+    number, buckets = rollup.portion()
+    assert (number, [bucket.count for bucket in buckets]) == (2, [1, 1])
     rollup.acknowledge(2)
     assert rollup.portion() == (3, ())
 

@@ -192,7 +192,8 @@ INSERTS = {
     "event": "INSERT INTO taskq_events (activity_id, at, kind, claim)"
     " SELECT id, unnest(array['infinity', '0044-03-15 BC']::timestamptz[]), 'crashed', 1"
     " FROM taskq_activities",
-    "count": "INSERT INTO taskq_rollup VALUES ('0044-03-15 BC', 'q', 't', 'completed', 1, '', '')",
+    "count": "INSERT INTO taskq_rollup"
+    " VALUES (60, '0044-03-15 BC', 'q', 't', 'completed', 1, '', '')",
 }
 
 

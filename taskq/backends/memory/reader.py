@@ -5,12 +5,15 @@ from __future__ import annotations
 import heapq
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
 from uuid import UUID
 
 from taskq.audit import AuditEntry
 from taskq.backends.causes import cause_of, first_causes
+from taskq.backends.memory import searching
 from taskq.backends.memory.row import Row
 from taskq.backends.memory.tables import Tables
 from taskq.backends.presence import ALIVE_WITHIN
@@ -18,6 +21,7 @@ from taskq.backends.timeline import entries
 from taskq.clock import Clock
 from taskq.filtering.matching import matches
 from taskq.model import Priority, Status
+from taskq.search import Count, Cursor, Order, SearchSlice
 from taskq.snapshot import (
     ActivityInfo,
     ActivityPage,
@@ -110,17 +114,25 @@ class MemoryReader:
             if not any(worker.serves(queue, type) for worker in workers)
         ]
 
-    async def series(self, since: datetime, until: datetime) -> list[Bucket]:
+    async def series(self, since: datetime, until: datetime, *, span: int = 60) -> list[Bucket]:
         """See ``Inspector.series``."""
         with self._lock:
             rollup = sorted(self._tables.rollup.items())
-        return [bucket for _, bucket in rollup if since <= bucket.minute < until]
+        return [each for _, each in rollup if each.span == span and since <= each.minute < until]
 
-    async def audit(self, *, limit: int = 50, before: int | None = None) -> list[AuditEntry]:
+    async def audit(
+        self,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        command_ids: Collection[UUID] | None = None,
+    ) -> list[AuditEntry]:
         """See ``Inspector.audit``."""
         with self._lock:
             entries = self._tables.audit if before is None else self._tables.audit[: before - 1]
-        return entries[: -limit - 1 : -1]
+            newest = entries[::-1]
+        wanted = (e for e in newest if command_ids is None or e.command_id in command_ids)
+        return [*islice(wanted, limit)]
 
     async def dead_letters(
         self, filter: Filter, *, limit: int = 100, cap: int = 10_000
@@ -146,6 +158,35 @@ class MemoryReader:
             rows = heapq.nlargest(page.limit + 1, matching, key=lambda row: row.id)
             items = tuple(row.info() for row in rows[: page.limit])
         return ActivityPage(items=items, next=items[-1].id if len(rows) > len(items) else None)
+
+    async def search(
+        self,
+        filter: Filter,
+        *,
+        order: Order = Order.NEWEST,
+        limit: int = 50,
+        after: Cursor | None = None,
+        seconds: float = 0.1,
+    ) -> SearchSlice:
+        """See ``Inspector.search``."""
+        over = self._until(seconds)
+        with self._lock:
+            matching = partial(_matches, filter=filter, now=self._clock.now())
+            return searching.search(
+                self._rows(), filter, matching, order=order, limit=limit, after=after, over=over
+            )
+
+    async def count(self, filter: Filter, *, cap: int = 10_000, seconds: float = 0.2) -> Count:
+        """See ``Inspector.count``."""
+        over = self._until(seconds)
+        with self._lock:
+            matching = partial(_matches, filter=filter, now=self._clock.now())
+            rows = list(self._rows())[::-1]
+            return searching.count(rows, matching, cap=cap, over=over)
+
+    def _until(self, seconds: float) -> Callable[[], bool]:
+        end = self._clock.monotonic() + seconds
+        return lambda: self._clock.monotonic() >= end
 
     def _rows(self) -> Iterator[Row]:
         return iter(self._tables.rows.values())

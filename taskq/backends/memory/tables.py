@@ -48,7 +48,7 @@ class Tables:
         self.rows: dict[UUID, Row] = {}
         self.keys: dict[bytes, Key] = {}
         self.workers: dict[UUID, WorkerRow] = {}
-        self.rollup: dict[tuple[datetime, str, str, str], Bucket] = {}
+        self.rollup: dict[tuple[int, datetime, str, str, str], Bucket] = {}
         self.ready = ReadyLines(self.rows)
         self.due = DueLine(self.rows)
         self.limits = (
@@ -176,7 +176,7 @@ class Tables:
         return True
 
     def _count(self, bucket: Bucket) -> None:
-        at = (bucket.minute, bucket.queue, bucket.type, bucket.outcome)
+        at = (bucket.span, bucket.minute, bucket.queue, bucket.type, bucket.outcome)
         before = self.rollup.get(at)
         self.rollup[at] = bucket if before is None else _sum(before, bucket)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cache
+from uuid import UUID
 
 import msgspec
 from sqlalchemy import Connection, Executable, bindparam, or_, select
@@ -12,6 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from taskq.audit import AuditEntry, Command
 from taskq.backends.instants import FIRST
+from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record, detail_text
 from taskq.backends.sql.tables import audit
 
@@ -40,14 +43,23 @@ def record(
     return connection.execute(written, values).rowcount > 0
 
 
-def entries(connection: Connection, limit: int, before: int | None) -> list[AuditEntry]:
+def entries(
+    connection: Connection,
+    limit: int,
+    before: int | None,
+    command_ids: Collection[UUID] | None = None,
+) -> list[AuditEntry]:
     """See ``Inspector.audit``."""
-    found = connection.execute(recorded(), {"limit": limit, "before": before})
-    return [entry_of(row) for row in found]
+    if command_ids is None:
+        found = connection.execute(recorded(), {"limit": limit, "before": before})
+        return [_entry(row) for row in found]
+    wanted = sorted(set(command_ids))
+    of_these = map(_entry, chunked(connection, of_commands(), "ids", wanted))
+    older = (entry for entry in of_these if before is None or entry.number < before)
+    return heapq.nlargest(limit, older, key=lambda entry: entry.number)
 
 
-def entry_of(row: Record) -> AuditEntry:
-    """A row of the record, as readers see it."""
+def _entry(row: Record) -> AuditEntry:
     return AuditEntry(
         number=row.id,
         at=row.at or FIRST,
@@ -92,3 +104,9 @@ def recorded() -> Executable:
         .order_by(audit.c.id.desc())
         .limit(bindparam("limit"))
     )
+
+
+@cache
+def of_commands() -> Executable:
+    """The rows of the commands ``ids``, in no order."""
+    return select(audit).where(audit.c.command_id.in_(bindparam("ids", expanding=True)))

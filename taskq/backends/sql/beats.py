@@ -8,7 +8,7 @@ from sqlalchemy import Delete, Executable, bindparam, delete, select
 from sqlalchemy.dialects.sqlite import Insert
 
 from taskq.backends.sql.statements import upsert
-from taskq.backends.sql.tables import rollup, workers
+from taskq.backends.sql.tables import ROLLUP_KEY, rollup, workers
 
 
 @cache
@@ -37,14 +37,13 @@ def forget_workers() -> Delete:
 
 @cache
 def bucket() -> Executable:
-    """The counts of ``minute``, ``queue``, ``type`` and ``outcome`` so far."""
-    primary = ("minute", "queue", "type", "outcome")
+    """The counts of ``span``, ``minute``, ``queue``, ``type`` and ``outcome`` so far."""
     return select(rollup.c.count, rollup.c.waits, rollup.c.runs).where(
-        *(rollup.c[name] == bindparam(name) for name in primary)
+        *(rollup.c[name] == bindparam(name) for name in ROLLUP_KEY)
     )
 
 
 @cache
 def put_bucket() -> Insert:
     """Insert counts or replace them."""
-    return upsert(rollup, "minute", "queue", "type", "outcome")
+    return upsert(rollup, *ROLLUP_KEY)

@@ -14,12 +14,8 @@ from taskq.backends.changes import Changes
 T = TypeVar("T")
 
 
-class Doors(ABC):
-    """Functions of a connection and ``now``, the store's instant, run in transactions."""
-
-    @abstractmethod
-    async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
-        """Run ``function`` in a transaction; its hints follow the commit."""
+class ReadingDoors(ABC):
+    """Functions of a connection and ``now``, the store's instant, run to read."""
 
     @abstractmethod
     async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
@@ -28,3 +24,15 @@ class Doors(ABC):
     async def _ask(self, function: Callable[[Connection, datetime], T]) -> T:
         """Run ``function``, of one statement."""
         return await self._read(function)
+
+    @abstractmethod
+    def _monotonic(self) -> float:
+        """Seconds that never go back, from any thread."""
+
+
+class Doors(ReadingDoors):
+    """The same, and those that write, run in transactions."""
+
+    @abstractmethod
+    async def _write(self, function: Callable[[Connection, datetime], tuple[T, Changes]]) -> T:
+        """Run ``function`` in a transaction; its hints follow the commit."""

@@ -6,10 +6,10 @@ serve are written so that the database is not led to another one (``unindexed``)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import (
@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from taskq.backends.instants import FIRST
-from taskq.backends.sql.conditions import condition
+from taskq.backends.sql.conditions import Columns, condition
 from taskq.backends.sql.statements import MERGED, unindexed
 from taskq.backends.sql.tables import activities, events, rollup, spelled, workers
 from taskq.backends.sql.tagged import has_tag
@@ -124,9 +124,10 @@ def live_workers() -> Executable:
 
 @cache
 def series() -> Executable:
-    """The rollup's minutes in [since, until)."""
+    """The rollup's buckets of ``span`` seconds in [since, until)."""
     return (
         select(rollup)
+        .where(rollup.c.span == bindparam("span"))
         .where(rollup.c.minute >= bindparam("since"), rollup.c.minute < bindparam("until"))
         .order_by(rollup.c.minute, rollup.c.queue, rollup.c.type, rollup.c.outcome)
     )
@@ -245,12 +246,11 @@ def listed(
     without which PostgreSQL would read them to their ends. Of terms that are not exact, see
     ``conditions``, there are more than match.
     """
-    starts, served = _starts(filter, queues)
-    others = [asked for name, asked in _conditions(filter) if name not in served]
-    others += [condition(term, now) for term in filter.where]
+    ranges, served = starts(filter, queues)
+    others = others_of(filter, served, now)
     if page.before is not None:
         others.append(_activity.id < page.before)
-    terms = [select(_activity.id).where(*start, *others) for start in starts]
+    terms = [select(_activity.id).where(*start, *others) for start in ranges]
     if len(terms) == 1:
         return terms[0].order_by(_activity.id.desc()).limit(page.limit + 1)
     if limited:
@@ -258,10 +258,11 @@ def listed(
     return union_all(*terms).order_by(desc("id")).limit(page.limit + 1)
 
 
-_Start = tuple[ColumnElement[bool], ...]
+Start: TypeAlias = tuple[ColumnElement[bool], ...]
+"""Conditions that lead to a range of an index."""
 
 
-def _starts(filter: Filter, queues: Sequence[str]) -> tuple[list[_Start], frozenset[str]]:
+def starts(filter: Filter, queues: Sequence[str]) -> tuple[list[Start], frozenset[str]]:
     """The ranges of one index to merge, and the fields of the filter that they serve."""
     if filter.parent_id is not None:
         return [(_activity.parent_id == filter.parent_id,)], frozenset({"parent_id"})
@@ -287,33 +288,39 @@ def _starts(filter: Filter, queues: Sequence[str]) -> tuple[list[_Start], frozen
     return [()], frozenset()
 
 
-def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
-    """What each field of the filter asks for, kept from any index."""
+def others_of(
+    filter: Filter, served: Collection[str], now: datetime, columns: Columns = activities.c
+) -> list[ColumnElement[bool]]:
+    """What must hold beside these fields of the filter, of these columns, kept from any index."""
+    asked = [each for name, each in _conditions(filter, columns) if name not in served]
+    return asked + [condition(term, now, columns) for term in filter.where]
+
+
+def _conditions(filter: Filter, columns: Columns) -> Iterator[tuple[str, ColumnElement[bool]]]:
     if filter.statuses:
-        yield "statuses", unindexed(_activity.status).in_([each.value for each in filter.statuses])
+        yield "statuses", unindexed(columns.status).in_([each.value for each in filter.statuses])
     if filter.queues:
-        yield "queues", unindexed(_activity.queue).in_(filter.queues)
+        yield "queues", unindexed(columns.queue).in_(filter.queues)
     if filter.types:
-        yield "types", or_(*(_is_type(wanted) for wanted in filter.types))
+        yield "types", or_(*(_is_type(columns.type, wanted) for wanted in filter.types))
     if filter.priorities:
-        yield "priorities", _activity.priority.in_([each.value for each in filter.priorities])
+        yield "priorities", columns.priority.in_([each.value for each in filter.priorities])
     if filter.root_id is not None:
-        yield "root_id", _of_root(filter.root_id)
+        yield "root_id", _of_root(filter.root_id, columns)
     if filter.roots_only:
-        yield "roots_only", _activity.parent_id.is_(None)
-    texts = (_activity.correlation_id, _activity.user_id, _activity.source, _activity.fingerprint)
+        yield "roots_only", columns.parent_id.is_(None)
+    texts = (columns.correlation_id, columns.user_id, columns.source, columns.fingerprint)
     for column in texts:
         wanted = getattr(filter, column.name)
         if wanted is not None:
             yield column.name, unindexed(column) == wanted
     for key, value in filter.tags.items():
-        yield "tags", has_tag(_activity.tags, key, value)
+        yield "tags", has_tag(columns.tags, key, value)
 
 
 def of_cause(filter: Filter, now: datetime) -> Select[*tuple[Any, ...]]:
     """Queue, state and end of those that match and have the filter's fingerprint, newest first."""
-    others = [asked for name, asked in _conditions(filter) if name != "fingerprint"]
-    others += [condition(term, now) for term in filter.where]
+    others = others_of(filter, {"fingerprint"}, now)
     return (
         select(_activity.queue, _activity.status, _activity.finished_at)
         .where(_activity.fingerprint == filter.fingerprint, *others)
@@ -321,12 +328,12 @@ def of_cause(filter: Filter, now: datetime) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _of_root(root: UUID) -> ColumnElement[bool]:
-    return func.coalesce(_activity.root_id, _activity.id) == root
+def _of_root(root: UUID, columns: Columns = activities.c) -> ColumnElement[bool]:
+    return func.coalesce(columns.root_id, columns.id) == root
 
 
-def _is_type(wanted: str) -> ColumnElement[bool]:
+def _is_type(type: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
     if not wanted.endswith("*"):
-        return unindexed(_activity.type) == wanted
+        return unindexed(type) == wanted
     prefix = wanted[:-1]
-    return func.substr(_activity.type, 1, len(prefix)) == prefix
+    return func.substr(type, 1, len(prefix)) == prefix

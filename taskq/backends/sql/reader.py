@@ -96,9 +96,10 @@ def unserved(connection: Connection, now: datetime, alive_within: float) -> list
     ]
 
 
-def series(connection: Connection, since: datetime, until: datetime) -> list[Bucket]:
+def series(connection: Connection, since: datetime, until: datetime, span: int) -> list[Bucket]:
     """See ``Inspector.series``."""
-    found = connection.execute(queries.series(), {"since": since, "until": until})
+    values = {"since": since, "until": until, "span": span}
+    found = connection.execute(queries.series(), values)
     return [rows.bucket(row) for row in found if row.minute is not None]
 
 
@@ -125,7 +126,7 @@ def _walk(
 ) -> Iterator[Sequence[UUID]]:
     """The ids that the filter's conditions let through, newest first, one more than a page holds;
     then those that follow, as far as somebody wants more."""
-    queues = _queues(connection) if filter.statuses and not filter.queues else ()
+    queues = all_queues(connection) if filter.statuses and not filter.queues else ()
     limited = connection.dialect.name == "postgresql"
     while True:
         query = queries.listed(filter, page, queues, now=now, limited=limited)
@@ -156,7 +157,7 @@ def stats(connection: Connection, now: datetime, queues: Collection[str], cap: i
     by_priority = dict.fromkeys(Priority, 0)
     by_queue: dict[str, int] = {}
     firsts: list[datetime] = []
-    for queue in dict.fromkeys(queues) if queues else _queues(connection):
+    for queue in dict.fromkeys(queues) if queues else all_queues(connection):
         counts = _by_status(connection, queue, cap)
         for status, count in counts.items():
             by_status[status] = min(cap, by_status[status] + count)
@@ -194,7 +195,7 @@ def _add_pending(
     return [first for first in row[half:] if first is not None]
 
 
-def _queues(connection: Connection) -> Sequence[str]:
+def all_queues(connection: Connection) -> Sequence[str]:
     """The queues that have any activity."""
     found: Sequence[str] = connection.scalars(queries.queues()).all()
     return found
@@ -202,7 +203,7 @@ def _queues(connection: Connection) -> Sequence[str]:
 
 def _waiting_types(connection: Connection) -> Iterator[tuple[str, str]]:
     """The pairs of queue and type that have activities waiting."""
-    for queue in _queues(connection):
+    for queue in all_queues(connection):
         for query in (statements.waiting_types(), queries.due_types()):
             for type in connection.scalars(query, {"queue": queue}):
                 yield queue, type

@@ -5,16 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from uuid import UUID
 
-from sqlalchemy import Connection, Executable, bindparam, select
+from sqlalchemy import Connection
 
-from taskq.audit import AuditEntry, Command, named, repeated
+from taskq.audit import Command, named, repeated
 from taskq.backends.changes import Changes
 from taskq.backends.sql import auditing
 from taskq.backends.sql.doors import Doors
-from taskq.backends.sql.tables import audit
 from taskq.model import Activity, Receipt
 
 
@@ -53,22 +50,12 @@ class SqlRecorded(Doors):
                 raise Known
             return receipts, changes
 
-        def look(connection: Connection, _: datetime) -> AuditEntry:
-            return entry(connection, command.id)
-
         try:
             return await self._write(store)
         except Known:
-            return repeated(await self._ask(look), action)
-
-
-def entry(connection: Connection, command_id: UUID | None) -> AuditEntry:
-    """What is on record under this id, which is there."""
-    row = connection.execute(of_command(), {"of_command": command_id}).one()
-    return auditing.entry_of(row)
-
-
-@cache
-def of_command() -> Executable:
-    """The row of one command."""
-    return select(audit).where(audit.c.command_id == bindparam("of_command"))
+            [entry] = await self._ask(
+                lambda connection, _: auditing.entries(
+                    connection, 1, None, [] if command.id is None else [command.id]
+                )
+            )
+            return repeated(entry, action)

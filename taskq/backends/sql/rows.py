@@ -285,6 +285,7 @@ def worker(row: Record) -> WorkerInfo:
 def bucket_key(bucket: Bucket) -> dict[str, object]:
     """Which row of taskq_rollup a bucket belongs to."""
     return {
+        "span": bucket.span,
         "minute": bucket.minute,
         "queue": bucket.queue,
         "type": bucket.type,
@@ -305,8 +306,9 @@ def bucket_values(bucket: Bucket, row: Iterable[Any] | None) -> dict[str, object
 
 def bucket(row: Record) -> Bucket:
     """A row of taskq_rollup."""
-    minute, queue, type, outcome, count, waits, runs = row
+    span, minute, queue, type, outcome, count, waits, runs = row
     return Bucket(
+        span=span,
         minute=minute,
         queue=queue,
         type=type,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -16,6 +16,7 @@ from taskq.backends.scheduling import Due, Fired, Place
 from taskq.backends.sql import auditing, rows
 from taskq.backends.sql import schedule_rows as stored
 from taskq.backends.sql.doors import Doors
+from taskq.backends.sql.inspecting import SqlInspector
 from taskq.backends.sql.schedule_rows import Refused
 from taskq.model import Activity, Status
 from taskq.schedule import Schedule, ScheduleInfo
@@ -23,14 +24,8 @@ from taskq.schedule import Schedule, ScheduleInfo
 T = TypeVar("T")
 
 
-class SqlSchedules(Doors):
-    """``taskq.backends.Schedules`` over the two doors that each SQL store has."""
-
-    async def schedules(self, names: Collection[str] | None = None) -> Sequence[ScheduleInfo]:
-        """See ``ScheduleReader.schedules``."""
-        if names is None:
-            return await self._ask(lambda connection, _: stored.every(connection))
-        return await self._ask(lambda connection, _: stored.named(connection, names))
+class SqlSchedules(SqlInspector, Doors):
+    """``taskq.backends.Schedules`` over the doors that each SQL store has."""
 
     async def declare_schedules(self, schedules: Sequence[Schedule]) -> None:
         """See ``Schedules.declare_schedules``. What is there as it should be takes no lock."""

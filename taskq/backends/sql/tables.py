@@ -322,9 +322,13 @@ workers = Table(
     postgresql_with=SMALL,
 )
 
+ROLLUP_KEY = ("span", "minute", "queue", "type", "outcome")
+"""What a bucket counts: its primary key."""
+
 rollup = Table(
     "taskq_rollup",
     metadata,
+    Column("span", Integer(), nullable=False),  # seconds that it counts, from ``minute`` on
     Column("minute", Instant(), nullable=False),
     Column("queue", Text(), nullable=False),
     Column("type", Text(), nullable=False),
@@ -332,7 +336,8 @@ rollup = Table(
     Column("count", BigInteger(), nullable=False),
     Column("waits", Text(), nullable=False),  # JSON array of counts, see HISTOGRAM_BOUNDS
     Column("runs", Text(), nullable=False),
-    PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
+    PrimaryKeyConstraint(*ROLLUP_KEY, name="taskq_rollup_pkey"),
+    CheckConstraint("span BETWEEN 1 AND 86400", name="taskq_rollup_span_range"),
     CheckConstraint(f"count BETWEEN 0 AND {BIG_INTEGER}", name="taskq_rollup_count_range"),
     sqlite_with_rowid=False,
     postgresql_with=SMALL,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from taskq.snapshot import HISTOGRAM_BOUNDS, Bucket
+from taskq.snapshot import HISTOGRAM_BOUNDS, SPANS, Bucket
 
 
 class Count(Struct, frozen=True, gc=False):
@@ -23,7 +23,8 @@ class Count(Struct, frozen=True, gc=False):
 
 
 class Rollup:
-    """Counts by minute, queue, type and outcome, handed over in numbered portions.
+    """Counts by time, queue, type and outcome, handed over in numbered portions: each in a bucket
+    of every span.
 
     ``add`` is called on the engine's loop, the rest beside the store. A portion stays the same,
     under the same number, until it is acknowledged, so it is neither lost nor added twice when the
@@ -37,7 +38,7 @@ class Rollup:
 
     def add(self, at: datetime, counts: Iterable[Count]) -> None:
         """Count what was recorded at ``at`` (aware)."""
-        self._added.append((at.replace(second=0, microsecond=0), tuple(counts)))
+        self._added.append((at, tuple(counts)))
 
     @property
     def behind(self) -> bool:
@@ -57,14 +58,17 @@ class Rollup:
             self._portion = None
 
     def _summed(self) -> tuple[Bucket, ...]:
-        sums: dict[tuple[datetime, str, str, str], _Sum] = {}
+        sums: dict[tuple[int, datetime, str, str, str], _Sum] = {}
         while self._added:
-            minute, counts = self._added.popleft()
+            at, counts = self._added.popleft()
+            begins = [(span, _begin(at, span)) for span in SPANS]
             for count in counts:
-                key = (minute, count.queue, count.type, count.outcome)
-                sums.setdefault(key, _Sum()).add(count)
+                for span, minute in begins:
+                    key = (span, minute, count.queue, count.type, count.outcome)
+                    sums.setdefault(key, _Sum()).add(count)
         return tuple(
             Bucket(
+                span=span,
                 minute=minute,
                 queue=queue,
                 type=type,
@@ -73,7 +77,7 @@ class Rollup:
                 waits=tuple(sum.waits),
                 runs=tuple(sum.runs),
             )
-            for (minute, queue, type, outcome), sum in sums.items()
+            for (span, minute, queue, type, outcome), sum in sums.items()
         )
 
 
@@ -89,3 +93,9 @@ class _Sum:
             self.waits[bisect_right(HISTOGRAM_BOUNDS, count.waited)] += 1
         if count.ran is not None:
             self.runs[bisect_right(HISTOGRAM_BOUNDS, count.ran)] += 1
+
+
+def _begin(at: datetime, span: int) -> datetime:
+    """When the bucket begins that ``at`` falls in: spans are parts of an hour."""
+    past = (at.minute * 60 + at.second) % span
+    return at.replace(microsecond=0) - timedelta(seconds=past)

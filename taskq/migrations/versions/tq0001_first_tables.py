@@ -286,6 +286,7 @@ def _rollup(kinds: _Kinds) -> None:
     _create(
         "rollup",
         kinds,
+        sa.Column("span", sa.Integer(), nullable=False),
         sa.Column("minute", kinds.instant, nullable=False),
         sa.Column("queue", sa.Text(), nullable=False),
         sa.Column("type", sa.Text(), nullable=False),
@@ -293,7 +294,10 @@ def _rollup(kinds: _Kinds) -> None:
         sa.Column("count", sa.BigInteger(), nullable=False),
         sa.Column("waits", sa.Text(), nullable=False),
         sa.Column("runs", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("minute", "queue", "type", "outcome", name="taskq_rollup_pkey"),
+        sa.PrimaryKeyConstraint(
+            "span", "minute", "queue", "type", "outcome", name="taskq_rollup_pkey"
+        ),
+        sa.CheckConstraint("span BETWEEN 1 AND 86400", name="taskq_rollup_span_range"),
         sa.CheckConstraint("count BETWEEN 0 AND 9007199254740991", name="taskq_rollup_count_range"),
         rowid=False,
         storage=SMALL,

@@ -45,6 +45,7 @@ from taskq.testing.conformance.reading import (
 )
 from taskq.testing.conformance.reap import ReapTests
 from taskq.testing.conformance.schedules import ScheduleTests
+from taskq.testing.conformance.searching import SearchTests
 from taskq.testing.conformance.settle import SettleTests
 from taskq.testing.conformance.sharing import OpeningTests, SharingTests
 from taskq.testing.conformance.steps import OrphanTests, StepTests
@@ -77,6 +78,7 @@ class BackendConformance(
     WatchTests,
     ReadingTests,
     FilterTests,
+    SearchTests,
     TreeReadingTests,
     StatsTests,
     TimelineTests,

@@ -411,7 +411,19 @@ class WorkerTests:
 
 
 class SeriesTests:
-    """The rollup's minutes."""
+    """The rollup's buckets."""
+
+    async def test_buckets_of_one_span_are_asked_for(self, harness: Harness) -> None:
+        fine, coarse = bucket(), bucket(span=600, count=9)
+        await harness.call(harness.backend.heartbeat, beat(worker(), buckets=(fine, coarse)))
+
+        hour = (MINUTE, MINUTE + timedelta(hours=1))
+        found = [
+            await harness.call(partial(harness.backend.series, span=span), *hour)
+            for span in (60, 600, 7)
+        ]
+
+        assert found == [[fine], [coarse], []]
 
     async def test_minutes_are_cut_half_open_and_sorted(self, harness: Harness) -> None:
         minutes = [MINUTE + timedelta(minutes=number) for number in (2, 0, 3, 1)]

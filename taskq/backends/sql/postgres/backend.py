@@ -46,6 +46,7 @@ from taskq.backends.sql.postgres.facts import facts
 from taskq.backends.sql.postgres.failures import mapped, notify_queue_is_full
 from taskq.backends.sql.postgres.hints import Hints
 from taskq.backends.sql.postgres.schema import look
+from taskq.clock import SystemClock
 from taskq.errors import BackendError, BackendUnavailable
 from taskq.lifecycle import Settlement, Transition
 from taskq.model import TERMINAL, Activity, Attempt, Ended, Lease, Receipt, Status
@@ -334,6 +335,9 @@ class PostgresBackend(CommonStore):
     async def _read(self, function: Callable[[Connection, datetime], T]) -> T:
         with self._mapped():
             return await self._facade.read(function)
+
+    def _monotonic(self) -> float:
+        return SystemClock().monotonic()
 
     async def _has_orphans(self, parents: Collection[UUID]) -> bool:
         with self._mapped():

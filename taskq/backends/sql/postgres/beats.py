@@ -12,6 +12,7 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     Executable,
+    Integer,
     Text,
     Uuid,
     any_,
@@ -39,13 +40,14 @@ from taskq.backends.sql.postgres.parts import (
     spread,
 )
 from taskq.backends.sql.statements import unindexed
-from taskq.backends.sql.tables import BIG_INTEGER, activities, rollup, spelled, workers
+from taskq.backends.sql.tables import BIG_INTEGER, ROLLUP_KEY, activities, rollup, spelled, workers
 from taskq.model import Status
 
 _activity = activities.c
 _processing = unindexed(_activity.status) == spelled(Status.PROCESSING)
 
 _BUCKET: Final[dict[str, TypeEngine[Any]]] = {
+    "span": Integer(),
     "minute": INSTANT,
     "queue": Text(),
     "type": Text(),
@@ -156,7 +158,7 @@ def _add_counts(*conditions: ColumnElement[bool]) -> Insert:
     new = statement.excluded
     most = literal_column(str(BIG_INTEGER), BigInteger())
     return statement.on_conflict_do_update(
-        index_elements=["minute", "queue", "type", "outcome"],
+        index_elements=list(ROLLUP_KEY),
         set_={
             "count": func.least(rollup.c.count, most - new["count"]) + new["count"],
             "waits": _added(rollup.c.waits, new.waits),

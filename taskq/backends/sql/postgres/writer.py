@@ -26,6 +26,7 @@ from taskq.backends.sql.postgres.submission import (
     parts,
     told,
 )
+from taskq.backends.sql.tables import ROLLUP_KEY
 from taskq.backends.timeline import transition_detail
 from taskq.errors import Unstorable
 from taskq.lifecycle import Settlement, Transition, Verdict, cancelled_error
@@ -310,7 +311,7 @@ def _buckets(buckets: Sequence[Bucket]) -> Columns:
         so_far = None if before is None else (before["count"], before["waits"], before["runs"])
         summed[key] = rows.bucket_values(bucket, so_far)
     ordered = [summed[key] for key in sorted(summed, key=lambda key: tuple(map(str, key)))]
-    names = ("minute", "queue", "type", "outcome", "count", "waits", "runs")
+    names = (*ROLLUP_KEY, "count", "waits", "runs")
     return {f"bucket_{name}": [each[name] for each in ordered] for name in names}
 
 

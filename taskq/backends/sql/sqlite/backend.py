@@ -258,6 +258,9 @@ class SQLiteBackend(CommonStore):
             )
         )
 
+    def _monotonic(self) -> float:
+        return self._clock.monotonic()
+
     def _commit(
         self, connection: Connection, function: Callable[[datetime], tuple[T, Changes]]
     ) -> T:
