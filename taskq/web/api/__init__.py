@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from litestar.handlers import HTTPRouteHandler
 
+from taskq.web.api.bulk import BULK_ROUTES
 from taskq.web.api.commands import COMMANDS
 from taskq.web.api.enqueue import ENQUEUE
 from taskq.web.api.overview import OVERVIEW
@@ -18,6 +19,7 @@ ROUTES: tuple[HTTPRouteHandler, ...] = (
     *SESSION,
     *OVERVIEW,
     *COMMANDS,
+    *BULK_ROUTES,
     *ENQUEUE,
     *SCHEDULING,
     *STEERING,
