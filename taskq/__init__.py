@@ -46,6 +46,7 @@ from taskq.model import (
 from taskq.progress import Progress
 from taskq.retry import RetryPolicy
 from taskq.schedule import ScheduleInfo
+from taskq.secret import Secret
 from taskq.settings import Settings
 from taskq.snapshot import ActivityInfo
 from taskq.task import AsyncTask, SyncTask, Task
@@ -75,6 +76,7 @@ __all__ = (
     "Status",
     "OnDuplicate",
     "RetryPolicy",
+    "Secret",
     # in a handler
     "current",
     "current_or_none",

@@ -44,6 +44,7 @@ from taskq.processes.reference import checked_run_in
 from taskq.pruning import Retention
 from taskq.publisher import Publisher
 from taskq.queues import Queues
+from taskq.redaction import Redaction
 from taskq.registry import (
     Registry,
     checked_activities,
@@ -57,6 +58,7 @@ from taskq.registry import (
 from taskq.retry import RetryPolicy
 from taskq.schedules import Schedules
 from taskq.settings import Configuration, SettingOverrides, Settings, configuration
+from taskq.showing import Showing
 from taskq.snapshot import Stats
 from taskq.task import AsyncTask, Definition, Door, SyncTask, Task
 from taskq.transaction import caller_transaction
@@ -165,6 +167,7 @@ class TaskQ:
             bound=None if self.settings.capacity is None else Bound(self.settings.capacity),
             priorities=self.settings.priority_enabled,
         )
+        self.showing = Showing(Redaction.also(self.settings.redact), self.registry.secrets)
         self.client = StoreClient(
             store,
             owner=self,
@@ -185,6 +188,12 @@ class TaskQ:
     def settings(self) -> Settings:
         """What is in force. ``configuration.origins`` tells where each value came from."""
         return self.configuration.settings
+
+    @property
+    def redaction(self) -> Redaction:
+        """What hides values by their names, the setting ``redact`` included. ``showing`` knows the
+        ``Secret`` parameters of tasks too."""
+        return self.showing.redaction
 
     @overload
     def activity(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
@@ -369,6 +378,7 @@ class TaskQ:
             no_retry=checked_exceptions(where, options.get("no_retry", ())),
             hooks=checked_hooks(where, {hook: options[hook] for hook in HOOKS if hook in options}),
             run_in=checked_run_in(where, options.get("run_in"), function),
+            showing=self.showing,
         )
         task: Task[..., Any]
         if is_async(function):

@@ -95,6 +95,7 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
         random=random.random,
         dump=faulthandler.dump_traceback,
         processes=processes if outside else None,
+        hide=app.showing.hide,
     )
 
 

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from taskq.codec.exactness import Place, refusal
+from taskq.errors import ConfigurationError
 
 MASK: Final = "[redacted]"
 """What is shown in a secret's place."""
@@ -83,6 +84,7 @@ SHORTEST: Final = 4
 _SHORTEST_LINE: Final = 8
 """The same for one line of a secret that has several."""
 
+_MASKED: Final = f'"{MASK}"'
 _Tree: TypeAlias = "dict[str, _Tree]"
 """The places that are hidden, by their steps. A step without steps below is hidden whole."""
 
@@ -95,13 +97,26 @@ def plain_name(name: str) -> str:
     return _BETWEEN.sub("", name).lower()
 
 
+def names_of(given: object, where: str = "redact") -> tuple[str, ...]:
+    """Names as they may be written: a sequence of them, or one text with commas. Raises
+    ConfigurationError."""
+    names = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple, set, frozenset)):
+        raise ConfigurationError(f"{where} must be names, as iban,birth_date, not {given!r}")
+    for name in cast("Collection[object]", names):
+        if not isinstance(name, str) or not plain_name(name):
+            raise ConfigurationError(f"{where}: {name!r} is no name: it has no letter and no digit")
+    return tuple(name.strip() for name in cast("Collection[str]", names))
+
+
 class Redaction(Struct, frozen=True):
     """Hides what has one of these ``names`` as a part of its own, at any depth.
 
     Names are compared without regard to case and to what is no letter or digit, so that ``apikey``
     hides ``API-Key`` and ``stripe_api_key``. ``secret``, in every method, are further places: names
     of arguments, or paths such as ``login.password`` where the value is nested; ``*`` stands for
-    any key, and a list adds no step. Not looked into: JSON text inside a string.
+    any key, a list adds no step, and the empty path is the whole value. A text that is itself a JSON
+    object or array is shown likewise.
     """
 
     names: frozenset[str] = NAMES
@@ -122,28 +137,30 @@ class Redaction(Struct, frozen=True):
 
         What is not JSON, or nested too deeply to tell, is hidden whole.
         """
-        if not _is_json(json_text):
-            return f'"{MASK}"'
+        if "" in secret or not _is_json(json_text):
+            return _MASKED
         parts: list[str] = []
         at = 0
-        for start, end in self._spans(json_text, secret):
-            parts += json_text[at:start], f'"{MASK}"'
+        for start, end, shown in self._hidden(json_text, secret):
+            parts += json_text[at:start], shown
             at = end
         return "".join([*parts, json_text[at:]])
 
     def value(self, value: object, secret: Collection[str] = ()) -> Any:
         """The same for a plain JSON value: a new one, where something is hidden in it."""
-        return self._value(value, [_tree(secret)])
+        return MASK if "" in secret else self._value(value, [_tree(secret)])
 
     def held(self, json_text: str, secret: Collection[str] = ()) -> frozenset[str]:
         """The strings and numbers that ``text`` hides, as texts, for ``scrub``."""
         if not _is_json(json_text):
             return frozenset()
-        return frozenset(
-            leaf
-            for start, end in self._spans(json_text, secret)
-            for leaf in _leaves(json_text[start:end])
-        )
+        if "" in secret:
+            return frozenset(_leaves(json_text))
+        leaves: set[str] = set()
+        for start, end, shown in self._hidden(json_text, secret):
+            part = json_text[start:end]
+            leaves.update(_leaves(part) if shown == _MASKED else self.held(_string(part)))
+        return frozenset(leaves)
 
     def restored(
         self, new: Mapping[str, object], old: Mapping[str, object], secret: Collection[str] = ()
@@ -157,8 +174,8 @@ class Redaction(Struct, frozen=True):
         restored: dict[str, Any] = self._restored(new, old, [_tree(secret)], None)
         return restored
 
-    def _spans(self, text: str, secret: Collection[str]) -> Iterator[tuple[int, int]]:
-        """Where hidden values begin and end in a text that is JSON."""
+    def _hidden(self, text: str, secret: Collection[str]) -> Iterator[tuple[int, int, str]]:
+        """Where values begin and end in a JSON text that are shown otherwise, and how."""
         here = [_tree(secret)]
         inside: list[list[_Tree]] = []
         at = 0
@@ -173,9 +190,14 @@ class Redaction(Struct, frozen=True):
                 case _ if part[1]:
                     hidden, here = self._step(_string(part[0][: -len(part[1])]), inside[-1])
                     if hidden:
-                        yield at, (at := _end(text, at))
+                        yield at, (at := _end(text, at)), _MASKED
                 case _:
-                    pass
+                    if (shown := self._inside(string := _string(part[0]))) != string:
+                        yield part.start(), at, json.dumps(shown, ensure_ascii=False)
+
+    def _inside(self, string: str) -> str:
+        """What is shown of a string: less, where it is JSON text with hidden values in it."""
+        return self.text(string) if _is_json_inside(string) else string
 
     def _value(self, value: object, here: list[_Tree]) -> object:
         if isinstance(value, Mapping):
@@ -186,7 +208,7 @@ class Redaction(Struct, frozen=True):
             return shown
         if isinstance(value, (list, tuple)):
             return [self._value(member, here) for member in cast("Sequence[object]", value)]
-        return value
+        return self._inside(value) if isinstance(value, str) else value
 
     def _restored(self, new: object, old: object, here: list[_Tree], place: Place | None) -> Any:
         if isinstance(new, Mapping):
@@ -206,7 +228,9 @@ class Redaction(Struct, frozen=True):
                 self._restored(item, before, here, Place(place, at))
                 for at, (item, before) in enumerate(zip(items, _items(old, items), strict=True))
             ]
-        if new == MASK and old != MASK:
+        if isinstance(new, str) and isinstance(old, str) and new == self._inside(old):
+            return old
+        if new == MASK or (isinstance(new, str) and MASK in new and _is_json_inside(new)):
             raise refusal("the arguments", place, f"{MASK} stands for no value here; give one")
         return new
 
@@ -288,6 +312,11 @@ def _is_json(text: str) -> bool:
     return True
 
 
+def _is_json_inside(string: str) -> bool:
+    """Whether a string holds the JSON text of an object or array."""
+    return string.lstrip()[:1] in ("{", "[") and _is_json(string)
+
+
 def _end(text: str, start: int) -> int:
     """Where the value that starts here ends."""
     depth, at = 0, start
@@ -304,8 +333,12 @@ def _end(text: str, start: int) -> int:
 def _leaves(text: str) -> Iterator[str]:
     """The strings, without keys, and the numbers of a JSON text."""
     for leaf in _LEAVES.finditer(text):
-        if not leaf[1]:
-            yield _string(leaf[0]) if leaf[0].startswith('"') else leaf[0]
+        if leaf[1]:
+            continue
+        value = _string(leaf[0]) if leaf[0].startswith('"') else leaf[0]
+        yield value
+        if _is_json_inside(value):
+            yield from _leaves(value)
 
 
 def _string(quoted: str) -> str:

@@ -19,6 +19,7 @@ from taskq.options import HookFunction, TaskOptions
 from taskq.reserved import RESERVED, reserved_name
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
+from taskq.showing import NO_SECRETS, Secrets
 from taskq.task import Definition, Effective, Task, completed
 
 
@@ -121,6 +122,29 @@ class Registry:
         every = (task.definition for task in self.tasks.values())
         return [definition for definition in every if definition.run_in == "process"]
 
+    def secrets(self, type: str) -> Secrets:
+        """Where secrets are in what is stored of this type: a task's, an alias's, a hook's; nowhere
+        in that of an unknown one."""
+        task = self.task(type)
+        if task is not None:
+            codec = task.definition.codec
+            return Secrets(codec.secrets | self._passed_on(task.name), codec.result_secrets)
+        owner, _, hook = type.rpartition(":")
+        if hook in HOOKS:
+            inside = self.secrets(owner).arguments
+            return Secrets(frozenset(f"dead.arguments.{place}" for place in inside))
+        return NO_SECRETS
+
+    def _passed_on(self, name: str) -> frozenset[str]:
+        """Where a chain, group or chord has the arguments of other tasks, as text: hidden as soon
+        as one task has secrets."""
+        places = _PARTS.get(name)
+        if places is None or not any(
+            task.definition.codec.secrets for task in self.tasks.values() if task.name not in _PARTS
+        ):
+            return frozenset()
+        return places
+
     def handlers(self, outside: Mapping[str, Outside] = MappingProxyType({})) -> dict[str, Handler]:
         """What a worker can run, by activity type: tasks, their aliases and their hooks.
 
@@ -135,6 +159,14 @@ class Registry:
                 for hook, function in definition.hooks.items():
                     handlers[hook_type(name, hook)] = _hook_handler(function)
         return handlers
+
+
+_PARTS: Mapping[str, frozenset[str]] = {
+    "taskq.chain": frozenset({"first.payload", "then.call.payload"}),
+    "taskq.group": frozenset({"parts.payload"}),
+    "taskq.chord": frozenset({"parts.payload", "body.call.payload"}),
+}
+"""See ``taskq.canvas``."""
 
 
 def _handler(task: Task[..., Any], outside: Outside | None) -> Handler:

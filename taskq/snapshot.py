@@ -66,6 +66,16 @@ class ActivityInfo(Struct, frozen=True, kw_only=True):
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
 
+    @property
+    def attempts(self) -> int:
+        """How many attempts have begun."""
+        if self.status.terminal:
+            if self.started_at is None:
+                return 0
+            return self.error.attempts if self.error else self.retry_count + self.crash_count + 1
+        running = 1 if self.status is Status.PROCESSING else 0
+        return self.retry_count + self.crash_count + running
+
 
 class TimelineEntry(Struct, frozen=True, kw_only=True):
     """One thing that happened to an activity, oldest first in a timeline.

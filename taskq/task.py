@@ -23,6 +23,7 @@ from taskq.lineage import Lineage, TooDeep, child, new_root
 from taskq.model import Activity, Bound, Hook, Idempotency, OnDuplicate, Policy, Priority, Receipt
 from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
 from taskq.retry import RetryPolicy
+from taskq.showing import Showing
 from taskq.transaction import EnlistedTracker
 
 P = ParamSpec("P")
@@ -113,7 +114,7 @@ class Effective(Struct, frozen=True, kw_only=True):
 
 class Definition(Struct, frozen=True, kw_only=True):
     """What the decorator recorded. ``hooks`` are functions of one DeadLetter; ``run_in`` is for
-    plain functions."""
+    plain functions; ``showing`` is the app's."""
 
     name: str
     function: Callable[..., Any]
@@ -123,6 +124,7 @@ class Definition(Struct, frozen=True, kw_only=True):
     no_retry: tuple[type[BaseException], ...] = ()
     hooks: Mapping[Hook, HookFunction] = {}
     run_in: Literal["thread", "process"] = "thread"
+    showing: Showing = Showing()
 
 
 class Task(Generic[P, R]):

@@ -20,13 +20,8 @@ def activity_fields(info: ActivityInfo) -> dict[str, object]:
 
 
 def attempts(info: ActivityInfo) -> int:
-    """How many attempts have begun."""
-    if info.status.terminal:
-        if info.started_at is None:
-            return 0
-        return info.error.attempts if info.error else info.retry_count + info.crash_count + 1
-    running = 1 if info.status is Status.PROCESSING else 0
-    return info.retry_count + info.crash_count + running
+    """See ``ActivityInfo.attempts``."""
+    return info.attempts
 
 
 def outcome(info: ActivityInfo, limit: int) -> str:

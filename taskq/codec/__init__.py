@@ -44,6 +44,7 @@ _UNSORTED = msgspec.json.Encoder(enc_hook=to_plain)
 _read_plain: Decode = msgspec.json.Decoder(Any).decode
 _CAPS = Limits(max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
 
+_NO_DECODERS = Decoders(_read_plain, _read_plain, frozenset(), frozenset())
 _FLAT = frozenset({str, int, float, bool, type(None)})
 _MISSING = inspect.Parameter.empty
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY
@@ -80,6 +81,24 @@ class Codec:
             for name, parameter in parameters.items()
             if parameter.default is _MISSING and parameter.kind not in (_ALL_ARGS, _ALL_KWARGS)
         )
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The places of ``Secret`` values in the arguments, as ``Redaction`` takes them: names of
+        parameters, or paths where they are nested. None where an annotation is at fault, as then
+        nothing can be encoded or decoded."""
+        return self._secret_places().secrets
+
+    @property
+    def result_secrets(self) -> frozenset[str]:
+        """The same in the result; the empty path is all of it."""
+        return self._secret_places().result_secrets
+
+    def _secret_places(self) -> Decoders:
+        try:
+            return self._resolved()
+        except ConfigurationError:
+            return _NO_DECODERS
 
     # -- arguments ---------------------------------------------------------------------------------
 

@@ -8,23 +8,35 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from taskq.codec.exactness import SUPPORTED, Place, is_dict, refusal
-from taskq.codec.foreign import ModelMisfit, from_plain, is_model_type
+from taskq.codec.foreign import (
+    ModelMisfit,
+    custom_types,
+    from_plain,
+    is_model_type,
+    is_secret_type,
+)
+from taskq.codec.secrets import secret_places
 from taskq.errors import ConfigurationError, SerializationError
 
 Decode = Callable[[str], Any]
 
 
 class Decoders(msgspec.Struct, frozen=True):
-    """Typed decoders of one function. ``arguments`` gives a Struct with a field per parameter."""
+    """Typed decoders of one function. ``arguments`` gives a Struct with a field per parameter.
+
+    ``secrets`` and ``result_secrets`` are the places of secrets in them, see ``secret_places``.
+    """
 
     arguments: Decode
     result: Decode
+    secrets: frozenset[str]
+    result_secrets: frozenset[str]
 
 
 def resolve(function: Callable[..., object], signature: inspect.Signature, name: str) -> Decoders:
@@ -51,7 +63,12 @@ def resolve(function: Callable[..., object], signature: inspect.Signature, name:
     if returned in (typing.NoReturn, typing.Never):
         returned = Any
     _refuse_unsupported(returned, f"{name}: the return annotation")
-    return Decoders(arguments=_decoder(struct).decode, result=_decoder(returned).decode)
+    return Decoders(
+        arguments=_decoder(struct).decode,
+        result=_decoder(returned).decode,
+        secrets=secret_places(struct),
+        result_secrets=secret_places(returned),
+    )
 
 
 def _decoder(annotation: Any) -> msgspec.json.Decoder[Any]:
@@ -127,31 +144,14 @@ def _culprit(function: Callable[..., object], signature: inspect.Signature) -> s
 def _refuse_unsupported(annotation: Any, where: str) -> None:
     try:
         _decoder(annotation)
-        kinds = list(_custom_types(msgspec.inspect.type_info(annotation)))
+        kinds = list(custom_types(msgspec.inspect.type_info(annotation)))
     except Exception as error:
         raise ConfigurationError(f"{where}: {annotation!r} cannot be stored: {error}") from error
     for kind in kinds:
-        if kind is not object and not is_model_type(kind):
+        if kind is not object and not is_model_type(kind) and not is_secret_type(kind):
             raise ConfigurationError(
                 f"{where}: objects of type {kind.__qualname__} cannot be stored; {SUPPORTED}"
             )
-
-
-def _custom_types(info: msgspec.inspect.Type) -> Iterator[type]:
-    """Every type below ``info`` that msgspec does not know itself; recursive types end."""
-    seen: set[int] = set()
-    pending: list[object] = [info]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, tuple):
-            pending.extend(typing.cast("tuple[object, ...]", node))
-        elif isinstance(node, msgspec.inspect.CustomType):
-            yield node.cls
-        elif isinstance(node, msgspec.inspect.Field):
-            pending.append(node.type)
-        elif isinstance(node, msgspec.inspect.Type) and id(node) not in seen:
-            seen.add(id(node))
-            pending.extend(getattr(node, field) for field in node.__struct_fields__)
 
 
 # -- what does not fit -----------------------------------------------------------------------------

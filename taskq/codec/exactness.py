@@ -21,7 +21,7 @@ from uuid import UUID
 
 import msgspec
 
-from taskq.codec.foreign import is_model, model_members, root_of
+from taskq.codec.foreign import is_model, is_secret, model_members, root_of
 from taskq.errors import ConfigurationError, SerializationError
 
 MAX_BYTES = 1_048_576
@@ -166,7 +166,9 @@ Pair = tuple[int | str | None, object, object]
 
 
 def unwrapped(value: object) -> object:
-    """What an Enum member or a pydantic root model is stored as; everything else is itself."""
+    """What a secret, an Enum member or a pydantic root model is stored as; all else is itself."""
+    if is_secret(value):
+        return value.reveal()
     if isinstance(value, Enum):
         return value.value
     return root_of(value) if is_model(value) else value
@@ -313,9 +315,9 @@ def _examine_keys(value: dict[Any, Any], place: Place | None, label: str) -> boo
 def compare(given: object, read: object, *, label: str) -> bool:
     """Refuse a value that did not come back from its text as it was given.
 
-    Types must be the same and values equal. Three differences are allowed: the order of dict keys,
-    an ``int`` that came back as the equal ``float`` because ``float`` is annotated, and a UUID of a
-    database driver's own subclass. Returns whether some ``int`` became a ``float``: then the text
+    Types must be the same and values equal. Four differences are allowed: the order of dict keys,
+    an ``int`` that came back as the equal ``float`` because ``float`` is annotated, a UUID of a
+    database driver's own subclass, and what came back as a secret of itself. Returns whether some ``int`` became a ``float``: then the text
     of ``read`` is the canonical one.
     """
     widened = False
@@ -323,7 +325,9 @@ def compare(given: object, read: object, *, label: str) -> bool:
     while pending:
         one, two, place = pending.pop()
         kind = type(one)
-        if kind is not type(two):
+        if is_secret(two) and not is_secret(one):
+            pending.append((one, two.reveal(), place))
+        elif kind is not type(two):
             widened = _widened(one, two, place, label) or widened
         elif kind in _SCALAR_FAULTS or isinstance(one, Enum):
             if not _same_scalar(one, two):

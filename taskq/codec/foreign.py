@@ -1,4 +1,4 @@
-"""Objects that msgspec does not know by itself: pydantic models.
+"""Objects that msgspec does not know by itself: secrets and pydantic models.
 
 pydantic is never imported here. A model can only reach us when somebody else has imported it, so
 ``sys.modules`` tells whether there is anything to look for.
@@ -8,20 +8,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeGuard
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeGuard, cast, get_args, get_origin
 
 import msgspec
+
+from taskq.secret import Secret
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
 class ModelMisfit(ValueError):
-    """Stored data that a pydantic model refuses. ``location`` is the place inside the model."""
+    """Stored data that a pydantic model, or a secret's type, refuses. ``location`` is the place
+    inside the model."""
 
     def __init__(self, problem: str, location: tuple[int | str, ...]) -> None:
         super().__init__(problem)
         self.location = location
+
+
+def is_secret(value: object) -> TypeGuard[Secret[object]]:
+    """Tell whether ``value`` is a secret."""
+    return isinstance(value, Secret)
+
+
+def is_secret_type(kind: object) -> bool:
+    """Tell whether ``kind`` is ``Secret`` or ``Secret[...]``."""
+    return kind is Secret or get_origin(kind) is Secret
 
 
 def is_model(value: object) -> TypeGuard[BaseModel]:
@@ -48,13 +62,32 @@ def root_of(model: BaseModel) -> object:
     return model.__dict__["root"] if type(model).__pydantic_root_model__ else model
 
 
+def custom_types(info: msgspec.inspect.Type) -> Iterator[type]:
+    """Every type below ``info`` that msgspec does not know itself; recursive types end."""
+    seen: set[int] = set()
+    pending: list[object] = [info]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, tuple):
+            pending.extend(cast("tuple[object, ...]", node))
+        elif isinstance(node, msgspec.inspect.CustomType):
+            yield node.cls
+        elif isinstance(node, msgspec.inspect.Field):
+            pending.append(node.type)
+        elif isinstance(node, msgspec.inspect.Type) and id(node) not in seen:
+            seen.add(id(node))
+            pending.extend(getattr(node, field) for field in node.__struct_fields__)
+
+
 def to_plain(value: object) -> object:
     """Turn an object that msgspec cannot encode into one that it can (its ``enc_hook``).
 
     Models are dumped by alias, as their own JSON mode says; computed fields are left out. A model
     that holds something else than its fields declare is an error, never a warning.
-    Raises TypeError for everything that is no pydantic model.
+    Raises TypeError for everything that is no secret and no pydantic model.
     """
+    if is_secret(value):
+        return value.reveal()
     if is_model(value):
         return value.model_dump(mode="json", by_alias=True, round_trip=True, warnings="error")
     raise TypeError(f"objects of type {type(value).__qualname__} cannot be stored")
@@ -63,8 +96,11 @@ def to_plain(value: object) -> object:
 def from_plain(kind: type, value: Any) -> Any:
     """Build a ``kind`` from decoded JSON (msgspec's ``dec_hook``). ``object`` means any JSON value.
 
-    How strictly a model reads its fields is the model's own configuration. Raises ModelMisfit.
+    A secret that does not fit its type is not told of further, as that could tell of the value. How
+    strictly a model reads its fields is the model's own configuration. Raises ModelMisfit.
     """
+    if is_secret_type(kind):
+        return _secret(kind, value)
     if not is_model_type(kind):
         return value
 
@@ -75,3 +111,20 @@ def from_plain(kind: type, value: Any) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise ModelMisfit(first["msg"], first["loc"]) from error
+
+
+def _secret(kind: type, value: Any) -> Secret[Any]:
+    (inside,) = get_args(kind) or (Any,)
+    try:
+        return Secret(_inside(inside).decode(msgspec.json.encode(value)))
+    except msgspec.ValidationError:
+        raise ModelMisfit(f"the secret does not fit its type, {_spelled(inside)}", ()) from None
+
+
+@lru_cache(256)
+def _inside(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind, dec_hook=from_plain)
+
+
+def _spelled(kind: Any) -> str:
+    return cast("str", kind.__qualname__) if isinstance(kind, type) else str(kind)

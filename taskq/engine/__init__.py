@@ -39,6 +39,7 @@ from taskq.engine.supervisor import IDLE, Loop, Supervisor
 from taskq.errors import InvalidState
 from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping
 from taskq.middleware import Middleware
+from taskq.model import Attempt
 from taskq.schedule import Schedule
 from taskq.snapshot import WorkerInfo
 
@@ -79,6 +80,7 @@ class Engine:
         dump: Callable[[], None] = lambda: None,
         processes: Processes | None = None,
         reserved: Mapping[str, Handler] = MappingProxyType({}),
+        hide: Callable[[Attempt, str], str] = lambda _, text: text,
     ) -> None:
         self.id = new_id()
         self._types = options.claimed_types(handlers)
@@ -96,6 +98,7 @@ class Engine:
         self._random = random
         self._dump = dump
         self._processes = processes
+        self._hide = hide
         self._supervisor = Supervisor(
             worker=self.id,
             clock=clock,
@@ -357,6 +360,7 @@ class Engine:
             emit=self._emit,
             new_id=self._new_id,
             random=self._random,
+            hide=self._hide,
         )
         return Parts(
             ground,

@@ -14,13 +14,15 @@ from taskq.engine.claiming.holdings import Holdings
 from taskq.engine.options import EngineOptions
 from taskq.engine.supervisor import Supervisor
 from taskq.events import Event
+from taskq.model import Attempt
 
 
 class Ground(Struct, frozen=True, kw_only=True):
     """What most parts need: who this worker is, its ways out, and what it holds.
 
     Calls to ``backend`` go through ``access``. ``emit`` publishes an event and does not raise;
-    ``random`` gives numbers in 0 to 1.
+    ``random`` gives numbers in 0 to 1. ``hide`` gives a text to be recorded about an attempt without
+    the secrets that it was given.
     """
 
     worker: UUID
@@ -33,3 +35,4 @@ class Ground(Struct, frozen=True, kw_only=True):
     emit: Callable[[Event], None]
     new_id: Callable[[], UUID]
     random: Callable[[], float]
+    hide: Callable[[Attempt, str], str]

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from contextvars import copy_context
+from functools import partial
 from types import FrameType
 from typing import Any, Final, assert_never
 
@@ -154,7 +155,7 @@ def _performed(line: Line, definition: Definition, attempt: Attempt) -> wire.Don
     try:
         args, kwargs = definition.codec.decode(attempt.payload)
     except BaseException as error:
-        return _raised(failed(error, attempt, kind=ErrorKind.ARGUMENTS, retryable=False))
+        return _raised(_refused(error, attempt, definition, ErrorKind.ARGUMENTS))
     try:
         value = definition.function(*args, **kwargs)
     except BaseException as error:
@@ -164,11 +165,19 @@ def _performed(line: Line, definition: Definition, attempt: Attempt) -> wire.Don
     try:
         return wire.Returned(encoder(definition)(value))
     except BaseException as error:
-        return _raised(failed(error, attempt, kind=ErrorKind.RESULT, retryable=False))
+        return _raised(_refused(error, attempt, definition, ErrorKind.RESULT))
+
+
+def _refused(
+    error: BaseException, attempt: Attempt, definition: Definition, kind: ErrorKind
+) -> Failed:
+    hide = partial(definition.showing.hide, attempt)
+    return failed(error, attempt, kind=kind, retryable=False, hide=hide)
 
 
 def _classified(error: BaseException, attempt: Attempt, definition: Definition) -> wire.Done:
-    outcome = classify(error, attempt, no_retry=definition.no_retry)
+    hide = partial(definition.showing.hide, attempt)
+    outcome = classify(error, attempt, no_retry=definition.no_retry, hide=hide)
     match outcome:
         case Failed():
             return _raised(outcome)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from taskq.errors import ConfigurationError
 from taskq.model import Status
+from taskq.redaction import names_of
 from taskq.reserved import RESERVED, reserved_name
 from taskq.retention import rules_of
 from taskq.retry import RetryPolicy
@@ -115,6 +116,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """By which names, besides this machine's own, browsers may reach the console."""
     web_viewer_payloads: bool = True
     """Whether viewers see arguments, results and error texts in the console."""
+    redact: Sequence[str] = ()
+    """Names that hide a value besides the usual ones, as ``iban,birth_date`` (docs/console.md)."""
 
     def __post_init__(self) -> None:
         for name, read in _READ.items():
@@ -200,6 +203,7 @@ def _without_password(url: str) -> str:
 
 _READ: Mapping[str, Callable[[object], object]] = {
     "retention": rules_of,
+    "redact": names_of,
     "web_tokens": tokens_of,
     "web_users": users_of,
     "web_allowed_hosts": hosts_of,
@@ -278,6 +282,7 @@ class SettingOverrides(TypedDict, total=False):
     web_secret: str | None
     web_allowed_hosts: Sequence[str]
     web_viewer_payloads: bool
+    redact: Sequence[str] | str
 
 
 def _check_queue(name: str) -> None:

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from litestar import Litestar
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp
 
 from taskq import logs
 from taskq.errors import ConfigurationError
 from taskq.web.access import guard_of, identity_of
 from taskq.web.api import ROUTES
 from taskq.web.console import Console
+from taskq.web.pages import PAGES
 from taskq.web.permissions import LOOKING, PERMISSIONS, Route
 from taskq.web.problem import on_error, problem_of
 from taskq.web.query import Parameters
+from taskq.web.shell import ASGI, AllowedHosts, Shell
 
 
-def build(console: Console) -> ASGIApp:
-    """The whole console: the shell, and in it the routes. Raises ConfigurationError."""
-    return cast("ASGIApp", application(console))
+def build(console: Console) -> Shell:
+    """The whole console, an ASGI application: the shell, and in it the routes.
+
+    Raises ConfigurationError for an allowed host that is none.
+    """
+    allowed = (*console.app.settings.web_allowed_hosts, *console.options.allowed_hosts)
+    routes = cast("ASGI", application(console))
+    return Shell(routes, AllowedHosts(allowed), read_only=console.options.read_only)
 
 
 def application(console: Console) -> Litestar:
@@ -33,7 +39,7 @@ def application(console: Console) -> Litestar:
     """
     parameters = Parameters()
     built = Litestar(
-        route_handlers=[each for each in ROUTES if _is_served(each, console)],
+        route_handlers=[*_served(console)],
         guards=[guard_of(console.access)],
         before_request=parameters.check,
         dependencies={
@@ -59,12 +65,13 @@ def routes_of(built: Litestar) -> Iterable[Route]:
                     yield method, route.path_format
 
 
-def _is_served(handler: HTTPRouteHandler, console: Console) -> bool:
-    """Whether this console has the route: one that can only look has none that commands."""
-    if not console.options.read_only:
-        return True
-    routes = {(str(method), path) for method in handler.http_methods for path in handler.paths}
-    return all(method == "GET" or (method, path) in LOOKING for method, path in routes)
+def _served(console: Console) -> Iterator[HTTPRouteHandler]:
+    """What this console has: one that can only look has no route that commands."""
+    for handler in (*ROUTES, *(() if console.options.api_only else PAGES)):
+        routes = {(str(method), path) for method in handler.http_methods for path in handler.paths}
+        looks = all(method == "GET" or (method, path) in LOOKING for method, path in routes)
+        if looks or not console.options.read_only:
+            yield handler
 
 
 def _check_permissions(routes: Iterable[Route]) -> None:

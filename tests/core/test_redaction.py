@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskq.errors import SerializationError
-from taskq.redaction import MASK, Redaction, scrub
+from taskq.errors import ConfigurationError, SerializationError
+from taskq.redaction import MASK, Redaction, names_of, scrub
 
 REDACTION = Redaction()
 HIDDEN = json.dumps(MASK)
@@ -215,3 +215,43 @@ def test_a_value_of_several_lines_is_found_behind_a_margin() -> None:
     value = "-----BEGIN KEY-----\nMIIEvQIBADAN\nabc\n-----END KEY-----"
     text = "\n".join(f"  | {line}" for line in value.splitlines())
     assert "MIIEvQIBADAN" not in scrub(text, [value])
+
+
+# -- JSON inside strings ---------------------------------------------------------------------------
+
+BODY = json.dumps({"user": "ada é", "password": CANARY})
+NESTED = json.dumps({"body": json.dumps({"inner": BODY}), "note": "{not json", "n": "[1]"})
+
+
+def test_a_text_that_is_json_is_looked_into() -> None:
+    shown = json.loads(REDACTION.text(NESTED))
+    inner = json.loads(json.loads(shown["body"])["inner"])
+    assert inner == {"user": "ada é", "password": MASK}
+    assert (shown["note"], shown["n"]) == ("{not json", "[1]")
+    assert shown == REDACTION.value(json.loads(NESTED))
+    assert REDACTION.held(NESTED) == {CANARY}
+
+
+def test_a_text_that_is_json_comes_back_whole_or_is_refused() -> None:
+    old = json.loads(NESTED)
+    shown = REDACTION.value(old)
+    assert REDACTION.restored(shown, old) == old
+    with pytest.raises(SerializationError):
+        REDACTION.restored({"body": shown["body"] + " "}, old)
+
+
+def test_texts_inside_a_hidden_text_count_as_secrets() -> None:
+    assert REDACTION.held(json.dumps({"token": BODY})) == {BODY, "ada é", CANARY}
+
+
+def test_the_empty_place_hides_everything() -> None:
+    assert REDACTION.text('{"a": 1}', {""}) == HIDDEN
+    assert REDACTION.value({"a": 1}, {""}) == MASK
+    assert REDACTION.held('{"a": "long"}', {""}) == {"long"}
+
+
+def test_names_are_read_from_a_text_or_a_sequence() -> None:
+    assert names_of(" iban, birth-date ,") == names_of(["iban", "birth-date"])
+    for wrong in (7, None, {"a": 1}, ["iban", ""], ["--"], "a,-"):
+        with pytest.raises(ConfigurationError, match="redact"):
+            names_of(wrong)

@@ -86,6 +86,7 @@ def test_every_setting_is_a_typed_keyword() -> None:
         "retention",
         "web_tokens",
         "web_users",
+        "redact",
     }  # as a text too
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from taskq import TaskQ
 from taskq.web import Console, ConsoleOptions
-from taskq.web.application import application
+from taskq.web.application import build
 
 TOKENS = {role: f"{role}-0123456789-0123456789" for role in ("viewer", "operator", "admin")}
 """A token of each role; each account has the name of its role."""
@@ -25,7 +25,7 @@ async def app() -> AsyncIterator[TaskQ]:
 @pytest.fixture
 async def browser(app: TaskQ) -> AsyncIterator[httpx.AsyncClient]:
     """Speaks as admin."""
-    transport = httpx.ASGITransport(application(Console(app, ConsoleOptions())))
+    transport = httpx.ASGITransport(build(Console(app, ConsoleOptions())))
     headers = {"authorization": f"Bearer {TOKENS['admin']}"}
     async with httpx.AsyncClient(
         transport=transport, base_url="http://127.0.0.1", headers=headers

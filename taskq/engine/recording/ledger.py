@@ -203,7 +203,8 @@ class Ledger:
         if entry.substitute:
             self._holdings.let_go(entry.held)
             return
-        outcome = unstorable(entry.held.attempt, error)
+        attempt = entry.held.attempt
+        outcome = unstorable(attempt, error, hide=partial(self._ground.hide, attempt))
         self._append(entry.held, outcome, entry.seconds, ended_at=entry.ended_at, substitute=True)
 
     def _delay(self, batch: Sequence[Entry]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 import anyio
+import msgspec
 
 from taskq.backends import ProgressReport
 from taskq.bridge import Doorbell
@@ -13,7 +14,7 @@ from taskq.engine.ground import Ground
 from taskq.engine.supervisor import IDLE
 from taskq.errors import BackendUnavailable, SchemaError
 from taskq.model import Attempt, Lease
-from taskq.progress import Progress, progress_of
+from taskq.progress import LONGEST_NOTE, Progress, progress_of
 
 INTERVAL = 1.0
 """Seconds between two writes at the least."""
@@ -32,6 +33,7 @@ class Reporter:
         self._backend = ground.backend
         self._worker = ground.worker
         self._clock = ground.clock
+        self._hide = ground.hide
         self._progress = partial(ground.supervisor.progress, "reporter")
         self._report = partial(ground.supervisor.report, "reporter")
         self._bell = Doorbell()
@@ -41,7 +43,11 @@ class Reporter:
 
     def take(self, attempt: Attempt, done: float, total: float | None, note: str | None) -> None:
         """A handler has come so far. From any thread. Raises TypeError, ValueError for nonsense."""
-        self._latest[attempt.lease] = progress_of(done, total, note, at=self._clock.now())
+        said = progress_of(done, total, note, at=self._clock.now())
+        if note is not None:
+            shown = self._hide(attempt, note)[:LONGEST_NOTE]
+            said = msgspec.structs.replace(said, note=shown)
+        self._latest[attempt.lease] = said
         self._bell.ring()
 
     async def run(self) -> None:

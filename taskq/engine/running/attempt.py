@@ -76,6 +76,7 @@ class Runner:
         self._emit = ground.emit
         self._lease = ground.options.lease
         self._stopping = stopping
+        self._hide = ground.hide
         self._async = _folded(middleware, _call)
         self._sync = _folded(middleware, self._call_in_thread)
         self._outside = _folded(middleware, self._call_outside)
@@ -89,7 +90,8 @@ class Runner:
         try:
             args, kwargs = variables.run(handler.decode, attempt.payload)
         except BaseException as error:
-            return failed(error, attempt, kind=ErrorKind.ARGUMENTS, retryable=False)
+            hide = partial(self._hide, attempt)
+            return failed(error, attempt, kind=ErrorKind.ARGUMENTS, retryable=False, hide=hide)
         held.begin(self._clock.monotonic(), grace=self._lease)
         waited = held.waited = max(0.0, (self._clock.now() - attempt.ready_at).total_seconds())
         here = self._clock.monotonic() - held.received_at
@@ -124,15 +126,16 @@ class Runner:
                     if scope.cancel_called:
                         # What it says of a handler in a process is where this side waited.
                         where = None if handler.outside is not None else error
-                        late = timeout_error(held.attempt, where)
+                        hide = partial(self._hide, held.attempt)
+                        late = timeout_error(held.attempt, where, hide=hide)
                     raise
-                return _succeeded(held, handler, value)
+                return self._succeeded(held, handler, value)
         except anyio.get_cancelled_exc_class() as error:
             if not (held.reason or scope.cancel_called):
                 return await self._unexplained(held, handler, error)
         except BaseException as error:
             if not (held.reason or scope.cancel_called):
-                return classify(error, held.attempt, no_retry=handler.no_retry)
+                return self._classified(held, handler, error)
         return _stopped(held, late)
 
     async def _unexplained(self, held: Held, handler: Handler, error: BaseException) -> Outcome:
@@ -147,7 +150,18 @@ class Runner:
             await checkpoint()
         if self._stopping():
             return Interrupted()
-        return classify(error, held.attempt, no_retry=handler.no_retry)
+        return self._classified(held, handler, error)
+
+    def _classified(self, held: Held, handler: Handler, error: BaseException) -> Outcome:
+        hide = partial(self._hide, held.attempt)
+        return classify(error, held.attempt, no_retry=handler.no_retry, hide=hide)
+
+    def _succeeded(self, held: Held, handler: Handler, value: object) -> Succeeded | Failed:
+        try:
+            return Succeeded(handler.encode(value))
+        except BaseException as error:
+            hide = partial(self._hide, held.attempt)
+            return failed(error, held.attempt, kind=ErrorKind.RESULT, retryable=False, hide=hide)
 
     async def _call_in_thread(self, run: Run) -> object:
         """Call a sync handler. Its thread's permit is given back when the thread has ended."""
@@ -200,13 +214,6 @@ def _around(layer: Middleware, inner: Chain) -> Chain:
         return await layer(run.context, partial(inner, run))
 
     return call
-
-
-def _succeeded(held: Held, handler: Handler, value: object) -> Succeeded | Failed:
-    try:
-        return Succeeded(handler.encode(value))
-    except BaseException as error:
-        return failed(error, held.attempt, kind=ErrorKind.RESULT, retryable=False)
 
 
 def _stopped(held: Held, late: ErrorInfo | None) -> Outcome:

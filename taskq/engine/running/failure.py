@@ -7,11 +7,13 @@ no await happens here, so whatever it raises is about that exception and nothing
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from traceback import TracebackException
 from types import TracebackType
 from typing import cast
+
+from msgspec.structs import replace
 
 from taskq.engine.running.outside import EndedOutside
 from taskq.errors import (
@@ -46,10 +48,23 @@ _PLUMBING = (
 """Modules whose frames stand between the engine and the handler."""
 
 
+Hide = Callable[[str], str]
+"""Takes what is secret out of a text."""
+
+
+def as_it_is(text: str) -> str:
+    """Hides nothing."""
+    return text
+
+
 def classify(
-    error: BaseException, attempt: Attempt, *, no_retry: tuple[type[BaseException], ...] = ()
+    error: BaseException,
+    attempt: Attempt,
+    *,
+    no_retry: tuple[type[BaseException], ...] = (),
+    hide: Hide = as_it_is,
 ) -> Failed | Snoozed | Died:
-    """The outcome of an attempt whose handler raised ``error``.
+    """The outcome of an attempt whose handler raised ``error``; its texts go through ``hide``.
 
     Asked in this order: taskq's own exceptions, ``no_retry``, a boolean ``retryable`` of the error
     or of its causes, the outermost first; then it is retried (design 2, seed:R5). A group that
@@ -58,19 +73,19 @@ def classify(
     """
     cause = sole(error)
     if isinstance(cause, EndedOutside):
-        return cause.outcome
+        return _hidden(cause.outcome, hide)
     if isinstance(cause, Snooze):
-        return _snoozed(cause, attempt)
+        return _snoozed(cause, attempt, hide)
     if isinstance(cause, RetryError):
-        return _retried(cause, attempt)
+        return _retried(cause, attempt, hide)
     leaves = _leaves(cause)
     if all(isinstance(leaf, (ActivityFailed, ActivityCancelled)) for leaf in leaves):
         cancelled = any(isinstance(leaf, ActivityCancelled) for leaf in leaves)
         retried = attempt.policy.on_child_failure == "retry" and not cancelled
-        return failed(error, attempt, kind=ErrorKind.CHILD, retryable=retried)
+        return failed(error, attempt, kind=ErrorKind.CHILD, retryable=retried, hide=hide)
     if not isinstance(cause, TaskQError) and isinstance(cause, no_retry):
-        return failed(error, attempt, retryable=False)
-    return failed(error, attempt, retryable=_says_retryable(cause))
+        return failed(error, attempt, retryable=False, hide=hide)
+    return failed(error, attempt, retryable=_says_retryable(cause), hide=hide)
 
 
 def failed(
@@ -80,44 +95,50 @@ def failed(
     kind: ErrorKind = ErrorKind.ERROR,
     retryable: bool,
     delay: float | None = None,
+    hide: Hide = as_it_is,
 ) -> Failed:
     """A failure that records ``error``."""
-    return Failed(error=describe(error, attempt, kind=kind), retryable=retryable, delay=delay)
+    info = describe(error, attempt, kind=kind, hide=hide)
+    return Failed(error=info, retryable=retryable, delay=delay)
 
 
-def describe(error: BaseException, attempt: Attempt, *, kind: ErrorKind) -> ErrorInfo:
+def describe(
+    error: BaseException, attempt: Attempt, *, kind: ErrorKind, hide: Hide = as_it_is
+) -> ErrorInfo:
     """An exception as data: qualified type name, message, traceback text, each storable and cut.
 
-    Local variables are never recorded. Whatever the exception's own methods do, this returns.
+    They go through ``hide`` before they are cut, so that no part of a secret is left at an end. Local variables are never recorded. Whatever the exception's own methods do, this returns.
     A group that holds a single exception goes by that one's name and message.
     """
     named = sole(error)
     return ErrorInfo(
         type=_clean(_type_name(type(named)))[:LONGEST_TYPE],
-        message=_head(_clean(_message(named)), LONGEST_MESSAGE),
+        message=_head(_clean(hide(_message(named))), LONGEST_MESSAGE),
         kind=kind,
-        traceback=_head_and_tail(_clean(_traceback(error)), LONGEST_TRACEBACK),
+        traceback=_head_and_tail(_clean(hide(_traceback(error))), LONGEST_TRACEBACK),
         attempts=attempt.number,
     )
 
 
-def timeout_error(attempt: Attempt, error: BaseException | None) -> ErrorInfo:
+def timeout_error(
+    attempt: Attempt, error: BaseException | None, *, hide: Hide = as_it_is
+) -> ErrorInfo:
     """What is recorded for an attempt that ran too long; ``error`` tells where it was stopped."""
     where = "" if error is None else _traceback(error)
     return ErrorInfo(
         type="TimeoutError",
         message=f"it ran longer than its timeout of {attempt.timeout or 0:g} s",
         kind=ErrorKind.TIMEOUT,
-        traceback=_head_and_tail(_clean(where), LONGEST_TRACEBACK),
+        traceback=_head_and_tail(_clean(hide(where)), LONGEST_TRACEBACK),
         attempts=attempt.number,
     )
 
 
-def unstorable(attempt: Attempt, error: BaseException) -> Failed:
+def unstorable(attempt: Attempt, error: BaseException, *, hide: Hide = as_it_is) -> Failed:
     """The failure of an attempt whose outcome the store refused (bug:B16)."""
     info = ErrorInfo(
         type=_clean(_type_name(type(error)))[:LONGEST_TYPE],
-        message=_head(f"result cannot be stored: {_clean(_message(error))}", LONGEST_MESSAGE),
+        message=_head(f"result cannot be stored: {_clean(hide(_message(error)))}", LONGEST_MESSAGE),
         kind=ErrorKind.RESULT,
         attempts=attempt.number,
     )
@@ -156,26 +177,37 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
     return group.exceptions
 
 
-def _snoozed(error: Snooze, attempt: Attempt) -> Failed | Snoozed:
+def _snoozed(error: Snooze, attempt: Attempt, hide: Hide) -> Failed | Snoozed:
     try:
         return Snoozed(_seconds(error.delay))
     except ValueError as wrong:
-        return _bad_delay(error, attempt, wrong)
+        return _bad_delay(error, attempt, wrong, hide)
 
 
-def _retried(error: RetryError, attempt: Attempt) -> Failed:
+def _retried(error: RetryError, attempt: Attempt, hide: Hide) -> Failed:
     if error.delay is None:
-        return failed(error, attempt, retryable=True)
+        return failed(error, attempt, retryable=True, hide=hide)
     try:
         delay = _seconds(error.delay)
     except ValueError as wrong:
-        return _bad_delay(error, attempt, wrong)
-    return failed(error, attempt, retryable=True, delay=delay)
+        return _bad_delay(error, attempt, wrong, hide)
+    return failed(error, attempt, retryable=True, delay=delay, hide=hide)
 
 
-def _bad_delay(error: Snooze | RetryError, attempt: Attempt, wrong: ValueError) -> Failed:
+def _hidden(outcome: Failed | Snoozed | Died, hide: Hide) -> Failed | Snoozed | Died:
+    """What another process has classified."""
+    if not isinstance(outcome, Failed):
+        return outcome
+    info = outcome.error
+    shown = replace(info, message=hide(info.message), traceback=hide(info.traceback))
+    return replace(outcome, error=shown)
+
+
+def _bad_delay(
+    error: Snooze | RetryError, attempt: Attempt, wrong: ValueError, hide: Hide
+) -> Failed:
     """An ordinary failure that says so: a wrong delay must not decide anything."""
-    outcome = failed(error, attempt, retryable=True)
+    outcome = failed(error, attempt, retryable=True, hide=hide)
     info = outcome.error
     message = _head(f"{wrong}: {info.message}", LONGEST_MESSAGE)
     return Failed(

@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
+from typing import Final
 
 from litestar import get
 from litestar.di import NamedDependency
-from msgspec import Struct
 
-from taskq.snapshot import Stats
 from taskq.web.console import Console
+from taskq.web.views.stats import StatsView
+
+COUNTED_TO: Final = 10_000
+"""Counts of the console stop here."""
 
 
-class StatsView(Struct, frozen=True, kw_only=True):
-    """Counts, see ``snapshot.Stats``: exact below ``cap``, where they stop."""
-
-    by_status: Mapping[str, int]
-    by_priority: Mapping[str, int]
-    by_queue: Mapping[str, int]
-    oldest_pending: float | None
-    workers: int
-    slots: int
-    slots_used: int
-    cap: int
-
-    @classmethod
-    def of(cls, stats: Stats) -> StatsView:
-        """With names for keys."""
-        return cls(
-            by_status={status.value: count for status, count in stats.by_status.items()},
-            by_priority={level.name: count for level, count in stats.by_priority.items()},
-            by_queue=stats.by_queue,
-            oldest_pending=stats.oldest_pending,
-            workers=stats.workers,
-            slots=stats.slots,
-            slots_used=stats.slots_used,
-            cap=stats.cap,
-        )
+async def current_stats(console: Console) -> StatsView:
+    """The counts as they are now."""
+    return StatsView.of(await console.ask(partial(console.reader.stats, cap=COUNTED_TO)))
 
 
 @get("/api/stats")
 async def stats(console: NamedDependency[Console]) -> StatsView:
     """Counts of activities by state, priority and queue, and of workers."""
-    return StatsView.of(await console.ask(console.reader.stats))
+    return await current_stats(console)
 
 
 OVERVIEW = (stats,)

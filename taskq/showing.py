@@ -1,0 +1,116 @@
+"""What of stored activities is shown to people, with the secrets of each type hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from taskq.model import Attempt, ErrorInfo
+from taskq.redaction import Redaction, scrub
+from taskq.snapshot import ActivityInfo, TimelineEntry
+
+
+class Secrets(Struct, frozen=True):
+    """The places of ``Secret`` values in the arguments and in the result of a type, as
+    ``Redaction`` takes them."""
+
+    arguments: frozenset[str] = frozenset()
+    result: frozenset[str] = frozenset()
+
+
+NO_SECRETS = Secrets()
+
+
+def no_secrets(_: str) -> Secrets:
+    """Nothing is known of any type."""
+    return NO_SECRETS
+
+
+class Showing:
+    """Shows what is stored as ``redaction`` allows, and ``secrets`` of its type hidden.
+
+    Of a type that is not known here, only names hide values. Pure; from any thread.
+    """
+
+    def __init__(
+        self,
+        redaction: Redaction | None = None,
+        secrets: Callable[[str], Secrets] = no_secrets,
+    ) -> None:
+        self.redaction = redaction or Redaction()
+        self.secrets = secrets
+
+    def arguments(self, type: str, payload: str) -> str:
+        """Arguments of an activity of this type, JSON text."""
+        return self.redaction.text(payload, self.secrets(type).arguments)
+
+    def result(self, type: str, result: str | None) -> str | None:
+        """A result of this type, JSON text; None where there is none."""
+        return None if result is None else self.redaction.text(result, self.secrets(type).result)
+
+    def restored(
+        self, type: str, new: Mapping[str, object], old: Mapping[str, object]
+    ) -> dict[str, Any]:
+        """Arguments that came back from somebody to whom ``old`` was shown, see
+        ``Redaction.restored``."""
+        return self.redaction.restored(new, old, self.secrets(type).arguments)
+
+    def activity(self, info: ActivityInfo) -> ActivityInfo:
+        """The same with arguments, result, metadata, tags and error as they may be shown."""
+        error = info.error
+        return msgspec.structs.replace(
+            info,
+            payload=self.arguments(info.type, info.payload),
+            result=self.result(info.type, info.result),
+            metadata=self.redaction.value(info.metadata),
+            tags=self.redaction.value(info.tags),
+            error=error and self._error(error, self._held(info.type, info.payload)),
+        )
+
+    def timeline(
+        self, info: ActivityInfo, entries: Sequence[TimelineEntry]
+    ) -> Sequence[TimelineEntry]:
+        """What happened to this activity, as it may be shown; ``info`` as it is stored."""
+        held = self._held(info.type, info.payload)
+        return [
+            msgspec.structs.replace(entry, detail=self._detail(info.type, entry.detail, held))
+            for entry in entries
+        ]
+
+    def hide(self, attempt: Attempt, text: str) -> str:
+        """A text that is to be recorded about an attempt, without the secrets it was given."""
+        held = self._held(attempt.type, attempt.payload)
+        if attempt.metadata is not None:
+            held |= self.redaction.held(attempt.metadata)
+        return scrub(text, held)
+
+    def _held(self, type: str, payload: str) -> frozenset[str]:
+        return self.redaction.held(payload, self.secrets(type).arguments)
+
+    def _detail(
+        self, type: str, detail: Mapping[str, object], held: frozenset[str]
+    ) -> Mapping[str, object]:
+        shown = dict(detail)
+        match detail.get("payload"):
+            case str(payload):
+                shown["payload"] = self.arguments(type, payload)
+            case _:
+                pass
+        match detail.get("error"):
+            case dict() as error:
+                texts = cast("dict[str, object]", error)
+                shown["error"] = {
+                    name: scrub(text, held) if isinstance(text, str) else text
+                    for name, text in texts.items()
+                }
+            case _:
+                pass
+        return shown
+
+    def _error(self, error: ErrorInfo, held: frozenset[str]) -> ErrorInfo:
+        return msgspec.structs.replace(
+            error, message=scrub(error.message, held), traceback=scrub(error.traceback, held)
+        )

@@ -1,0 +1,132 @@
+"""``/api/activities``: what matches a filter, page by page, and how many."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Final, Literal, TypeAlias
+
+from litestar import get
+from litestar.di import NamedDependency
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from taskq.search import Cursor, Order
+from taskq.web.api.asking import Wanted, veil_of, wanted
+from taskq.web.api.parameters import (
+    Limit,
+    PageCursor,
+    ParentId,
+    Query,
+    QueueNames,
+    RootsOnly,
+    StatusNames,
+    TypeNames,
+)
+from taskq.web.console import Console
+from taskq.web.role import Identity
+from taskq.web.views.activity import ActivitySummary
+from taskq.web.views.veil import Veil
+
+SLICE: Final = 0.1
+"""Seconds that a search may walk before it answers with what it has."""
+COUNTED_TO: Final = 10_000
+LOOKED_AT: Final = 200
+"""How many are looked at to count what cannot be counted by the store alone."""
+
+OrderName: TypeAlias = Literal["newest", "oldest", "due", "started"]
+InOrder: TypeAlias = Annotated[
+    OrderName,
+    QueryParameter(
+        description="`newest` and `oldest` by when they were made; `due`: what is scheduled or"
+        " retrying, the next first; `started`: what is processing, the longest first."
+    ),
+]
+
+
+class ActivityPageView(Struct, frozen=True, kw_only=True):
+    """What was found. ``next`` is the ``cursor`` of what follows, null at the end. A search that
+    takes long ends early, with fewer or no items and a ``next``: it has then looked at everything
+    back to ``searched_to`` (null where it came to the end)."""
+
+    items: list[ActivitySummary]
+    next: str | None
+    searched_to: datetime | None
+
+
+class CountView(Struct, frozen=True, kw_only=True):
+    """How many match; at least so many where it is not ``exact``."""
+
+    count: int
+    exact: bool
+
+
+async def page_of(
+    console: Console,
+    wanted: Wanted,
+    veil: Veil,
+    *,
+    order: OrderName = "newest",
+    limit: int = 50,
+    cursor: str = "",
+) -> ActivityPageView:
+    """One page of what is wanted."""
+    after = Cursor.read(cursor) if cursor else None
+    search = partial(
+        console.reader.search, order=Order(order), limit=limit, after=after, seconds=SLICE
+    )
+    found = await console.ask(search, wanted.filter)
+    return ActivityPageView(
+        items=[ActivitySummary.of(info, veil) for info in found.items if wanted.holds(info, veil)],
+        next=None if found.next is None else found.next.text,
+        searched_to=found.searched_to,
+    )
+
+
+@get("/api/activities")
+async def activities(
+    console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
+    q: Query = "",
+    status: StatusNames = "",
+    queue: QueueNames = "",
+    type: TypeNames = "",
+    roots: RootsOnly = False,
+    parent: ParentId = None,
+    order: InOrder = "newest",
+    limit: Limit = 50,
+    cursor: PageCursor = "",
+) -> ActivityPageView:
+    """Activities that match, without their payloads.
+
+    A search for what no index knows (arguments, text, errors) looks for at most a tenth of a second
+    and answers how far it has come.
+    """
+    veil = veil_of(console, identity)
+    asked = wanted(veil, q=q, status=status, queue=queue, type=type, roots=roots, parent=parent)
+    return await page_of(console, asked, veil, order=order, limit=limit, cursor=cursor)
+
+
+@get("/api/activities/count")
+async def count(
+    console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
+    q: Query = "",
+    status: StatusNames = "",
+    queue: QueueNames = "",
+    type: TypeNames = "",
+    roots: RootsOnly = False,
+    parent: ParentId = None,
+) -> CountView:
+    """How many activities match, up to 10 000, as far as they can be counted in a fifth of a
+    second."""
+    veil = veil_of(console, identity)
+    asked = wanted(veil, q=q, status=status, queue=queue, type=type, roots=roots, parent=parent)
+    if asked.inside:
+        page = await page_of(console, asked, veil, limit=LOOKED_AT)
+        return CountView(count=len(page.items), exact=page.next is None)
+    found = await console.ask(partial(console.reader.count, cap=COUNTED_TO), asked.filter)
+    return CountView(count=found.number, exact=found.exact)
+
+
+ACTIVITIES = (activities, count)

@@ -1,0 +1,131 @@
+"""``/api/queues`` and ``/api/types``: what they hold, who serves them, how they fare."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from litestar import get
+from litestar.di import NamedDependency
+from msgspec import Struct
+
+from taskq.app import TaskQ
+from taskq.backends import Inspector
+from taskq.pausing import Kind, Load
+from taskq.snapshot import Bucket, UnservedType
+from taskq.web.console import Console
+from taskq.web.views.load import QueueView, RateView, TaskView, TypeView, UnservedView
+from taskq.web.views.series import Steps, steps_until
+
+COUNTED_TO: Final = 10_000
+STEP: Final = 600
+STEPS: Final = 7
+"""The last hour in the rollup's coarse steps, of which the last has just begun."""
+
+
+class QueueList(Struct, frozen=True, kw_only=True):
+    """Queues in order of their names."""
+
+    items: list[QueueView]
+
+
+class TypeList(Struct, frozen=True, kw_only=True):
+    """Types in order of their names."""
+
+    items: list[TypeView]
+
+
+class Fares(Struct, frozen=True):
+    """How all queues, or types, fare, by their names."""
+
+    loads: Mapping[str, Load]
+    unserved: Mapping[str, Sequence[UnservedType]]
+    buckets: Mapping[str, Sequence[Bucket]]
+    seconds: float
+
+    def rates(self, name: str) -> RateView:
+        """Of the last hour."""
+        return RateView.of(self.buckets.get(name, ()), self.seconds)
+
+    def gaps(self, name: str) -> list[UnservedView]:
+        """What nobody serves."""
+        return [UnservedView.of(each) for each in self.unserved.get(name, ())]
+
+    @property
+    def names(self) -> set[str]:
+        """Those that the store knows of."""
+        return {*self.loads, *self.unserved, *self.buckets}
+
+
+async def look(reader: Inspector, kind: Kind, steps: Steps, seconds: float) -> Fares:
+    """Beside the store: how they fare."""
+    unserved: dict[str, list[UnservedType]] = defaultdict(list)
+    for gap in await reader.unserved():
+        unserved[gap.queue if kind is Kind.QUEUE else gap.type].append(gap)
+    buckets: dict[str, list[Bucket]] = defaultdict(list)
+    for bucket in await reader.series(steps.since, steps.until, span=STEP):
+        buckets[bucket.queue if kind is Kind.QUEUE else bucket.type].append(bucket)
+    loads = {load.name: load for load in await reader.loads(kind, cap=COUNTED_TO)}
+    return Fares(loads, unserved, buckets, seconds)
+
+
+async def fares(console: Console, kind: Kind) -> Fares:
+    """How queues or types fare now."""
+    now = console.app.clock.now()
+    steps = steps_until(now, STEP, STEPS)
+    seconds = (now - steps.since) / timedelta(seconds=1)
+    return await console.ask(look, console.reader, kind, steps, seconds)
+
+
+def task_view(app: TaskQ, type: str) -> TaskView | None:
+    """What this app says of a type; None where it has no task of this name."""
+    task = app.tasks.get(type)
+    if task is None:
+        return None
+    effective = app.registry.effective(task.definition.options)
+    return TaskView.of(task, effective, app.registry.secrets(type).arguments)
+
+
+@get("/api/queues")
+async def queues(console: NamedDependency[Console]) -> QueueList:
+    """Queues: those that hold something, have a worker, are paused, or belong to this app."""
+    found = await fares(console, Kind.QUEUE)
+    declared = frozenset(console.app.registry.queues())
+    return QueueList(
+        items=[
+            QueueView.of(
+                name,
+                found.loads.get(name),
+                declared=name in declared,
+                unserved=found.gaps(name),
+                rates=found.rates(name),
+                cap=COUNTED_TO,
+            )
+            for name in sorted(found.names | declared)
+        ]
+    )
+
+
+@get("/api/types")
+async def types(console: NamedDependency[Console]) -> TypeList:
+    """Activity types: the tasks of this app, and what else is stored or has run in the last
+    hour."""
+    found = await fares(console, Kind.TYPE)
+    return TypeList(
+        items=[
+            TypeView.of(
+                name,
+                found.loads.get(name),
+                task=task_view(console.app, name),
+                unserved=found.gaps(name),
+                rates=found.rates(name),
+                cap=COUNTED_TO,
+            )
+            for name in sorted(found.names | console.app.tasks.keys())
+        ]
+    )
+
+
+QUEUES = (queues, types)

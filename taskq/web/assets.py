@@ -1,0 +1,45 @@
+"""The files of the page: a fixed list, read once, so that no path of a request reaches a disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+from msgspec import Struct
+
+TYPES: Final[Mapping[str, str]] = {
+    "console.css": "text/css; charset=utf-8",
+    "index.js": "text/javascript; charset=utf-8",
+    "login.js": "text/javascript; charset=utf-8",
+}
+"""All files that are served, and what they are."""
+PAGES: Final = ("index.html", "login.html")
+"""Pages; in them ``{static}`` stands for the folder of this version's files."""
+
+
+class Asset(Struct, frozen=True):
+    """A file."""
+
+    content: bytes
+    media_type: str
+
+
+class Assets(Struct, frozen=True):
+    """All files of one version; it is part of their path, so that they can be kept for ever."""
+
+    version: str
+    files: Mapping[str, Asset]
+    pages: Mapping[str, str]
+
+
+def load() -> Assets:
+    """Read the files of this package."""
+    folder = files("taskq.web") / "static"
+    found = {name: Asset((folder / name).read_bytes(), kind) for name, kind in TYPES.items()}
+    content = b"".join(found[name].content for name in sorted(found))
+    version = hashlib.sha256(content).hexdigest()[:12]
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES}
+    pages = {name: text.replace("{static}", f"static/{version}") for name, text in texts.items()}
+    return Assets(version, found, pages)

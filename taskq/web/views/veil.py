@@ -1,0 +1,79 @@
+"""What of the stored texts somebody may see: secrets never, payloads not everybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from msgspec.structs import replace
+
+from taskq.model import ErrorInfo
+from taskq.showing import Showing
+from taskq.snapshot import ActivityInfo, TimelineEntry
+
+
+class Veil:
+    """Between the store and one who looks.
+
+    With ``shown`` False payloads are hidden: arguments, results, metadata, notes of progress, and
+    the messages and tracebacks of errors; each is None then.
+    """
+
+    def __init__(self, showing: Showing, *, shown: bool) -> None:
+        self.shown = shown
+        self._showing = showing
+
+    def arguments(self, type: str, payload: str) -> str | None:
+        """The JSON text of a call's arguments."""
+        return self._showing.arguments(type, payload) if self.shown else None
+
+    def result(self, info: ActivityInfo) -> str | None:
+        """The JSON text of a result; None where there is none, too."""
+        return self._showing.result(info.type, info.result) if self.shown else None
+
+    def metadata(self, info: ActivityInfo) -> str | None:
+        """The JSON text of metadata."""
+        if not self.shown:
+            return None
+        shown = self._showing.redaction.value(info.metadata)
+        return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+
+    def tags(self, info: ActivityInfo) -> Mapping[str, str]:
+        """The tags."""
+        return cast("Mapping[str, str]", self._showing.redaction.value(info.tags))
+
+    def error(self, info: ActivityInfo) -> ErrorInfo | None:
+        """What it failed of, without the secrets that it was given."""
+        if info.error is None:
+            return None
+        return self._showing.activity(replace(info, result=None, metadata={}, tags={})).error
+
+    def said(self, text: str | None) -> str | None:
+        """A message, a traceback, a note: text that a handler may have put anything into."""
+        return text if self.shown else None
+
+    def seen(self, info: ActivityInfo) -> ActivityInfo:
+        """The activity as it is shown: no search is to tell of more."""
+        return self._showing.activity(info)
+
+    def timeline(
+        self, info: ActivityInfo, entries: Sequence[TimelineEntry]
+    ) -> Sequence[TimelineEntry]:
+        """What happened to an activity. An error keeps its type and kind, whoever looks."""
+        entries = self._showing.timeline(info, entries)
+        if self.shown:
+            return entries
+        return [replace(entry, detail=_bare(entry.detail)) for entry in entries]
+
+    def record(self, detail: Mapping[str, object]) -> Mapping[str, object]:
+        """What an entry of the audit tells."""
+        return cast("Mapping[str, object]", self._showing.redaction.value(detail))
+
+
+def _bare(detail: Mapping[str, object]) -> Mapping[str, object]:
+    kept = {name: value for name, value in detail.items() if name != "payload"}
+    if isinstance(error := kept.get("error"), dict):
+        told = cast("Mapping[str, object]", error)
+        kept["error"] = {name: told[name] for name in ("type", "kind", "attempts") if name in told}
+    return kept
