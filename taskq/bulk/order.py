@@ -43,7 +43,7 @@ class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
     actor: str
     reason: str = ""
     filter: str = ""
-    ids: tuple[UUID, ...] = ()
+    ids: list[UUID] = []
     total: int = 0
     exact: bool = True
     limit: int = CAP

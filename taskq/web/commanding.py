@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Any, cast
@@ -17,7 +17,6 @@ from taskq.calling import BadCall, NoSuchTask
 from taskq.codec import from_json
 from taskq.errors import ActivityNotFound, IdempotencyConflict, QueueFull, Unstorable
 from taskq.model import Status
-from taskq.redaction import Redaction
 from taskq.snapshot import ActivityInfo
 from taskq.web.console import Console
 from taskq.web.problem import Problem
@@ -141,24 +140,6 @@ async def exact(request: Request[Any, Any, Any], name: str) -> Mapping[str, obje
     if not isinstance(value, dict):
         raise Problem(400, "bad_request", f"{name}: one JSON object of named values is needed")
     return cast("Mapping[str, object]", value)
-
-
-class Hidden(Struct, frozen=True):
-    """What the arguments of one task hide."""
-
-    redaction: Redaction
-    secret: Collection[str]
-
-    def restored(
-        self, new: Mapping[str, object], old: Mapping[str, object]
-    ) -> Mapping[str, object]:
-        """``new`` with what it shows as hidden put back from ``old``. Raises SerializationError."""
-        return self.redaction.restored(new, old, self.secret)
-
-
-def redaction_for(console: Console, type: str) -> Hidden:
-    """What is hidden of the arguments of this type, as far as this app knows it."""
-    return Hidden(Redaction(), ())
 
 
 @contextmanager

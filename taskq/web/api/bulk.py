@@ -17,9 +17,11 @@ from taskq.bulk.action import Action
 from taskq.bulk.desk import Bulk, Desk, Preview
 from taskq.bulk.order import CAP, CHUNK, MOST_IDS, Order, activity_of
 from taskq.errors import ActivityNotFound
+from taskq.filtering.terms import ArgumentIs, Not
 from taskq.model import Priority, Status
 from taskq.options import instant
 from taskq.search import Cursor
+from taskq.web.api.asking import veil_of, wanted
 from taskq.web.api.commands import PriorityName
 from taskq.web.commanding import Asked, Done, JsonObject, exact, refusals, who
 from taskq.web.console import Console
@@ -133,8 +135,10 @@ async def preview(
     action: Annotated[Action, QueryParameter()],
     q: Annotated[str, QueryParameter(max_length=LONGEST_FILTER)],
     console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
 ) -> PreviewView:
     """How many activities a bulk command with this filter would be about now."""
+    _check_filter(console, identity, q)
     found = await _desk(console).preview(action, q, cap=CAP)
     return PreviewView(
         count=found.count, exact=found.exact, by_status=found.by_status, cap=found.cap
@@ -174,6 +178,7 @@ async def start(
     if data.action is Action.DELETE and identity.role < Role.ADMIN:
         raise Problem(403, "forbidden", "bulk deletes are for admins")
     _check(data)
+    _check_filter(console, identity, data.filter or "")
     desk = _desk(console)
     known = await desk.given(data.command_id)
     with refusals():
@@ -266,6 +271,32 @@ def _check(asked: BulkAsked) -> None:
             raise Problem(400, "bad_request", f"{asked.action} needs {name}")
 
 
+def _check_filter(console: Console, identity: Identity, text: str) -> None:
+    """Raises Problem for a filter that would tell, by what it counts, what is hidden: words that
+    are looked for everywhere, and arguments that are shown to nobody."""
+    for term in wanted(veil_of(console, identity), q=text).inside:
+        match term.condition if isinstance(term, Not) else term:
+            case ArgumentIs(path=path) if not _is_hidden(console, path):
+                continue
+            case ArgumentIs(path=path):
+                detail = f"args.{'.'.join(path)} is hidden, so it cannot be asked for"
+            case _:
+                detail = (
+                    "text alone is not enough here: say in which field, for example error:timeout"
+                )
+        raise Problem(400, "bad_filter", detail)
+
+
+def _is_hidden(console: Console, path: Sequence[str]) -> bool:
+    showing = console.app.showing
+    secret = {
+        place.partition(".")[0]
+        for type in console.app.tasks
+        for place in showing.secrets(type).arguments
+    }
+    return path[0] in secret or any(showing.redaction.hides(step) for step in path)
+
+
 def _order(asked: BulkAsked, counted: Preview, actor: str, changes: Mapping[str, object]) -> Order:
     when = None if asked.when is None else instant("bulk", asked.when, name="when")
     limit = asked.limit if asked.expected is None else min(asked.limit, max(1, asked.expected))
@@ -275,7 +306,7 @@ def _order(asked: BulkAsked, counted: Preview, actor: str, changes: Mapping[str,
         actor=actor,
         reason=asked.reason,
         filter=asked.filter or "",
-        ids=tuple(sorted(set(asked.ids or ()))),
+        ids=sorted(set(asked.ids or ())),
         total=counted.count,
         exact=counted.exact,
         limit=limit,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
@@ -26,7 +27,6 @@ from taskq.web.commanding import (
     answered,
     current,
     exact,
-    redaction_for,
     refusals,
     repeated,
     who,
@@ -186,12 +186,12 @@ async def _edit(
         raise Problem(400, "bad_request", detail)
     stored = from_json(info.payload, label="the stored arguments")
     old = cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
-    hidden = redaction_for(console, info.type)
+    restored = partial(console.app.showing.restored, info.type, old=old)
     arguments = await exact(request, "arguments")
     changes = await exact(request, "changes")
     return Edit(
-        arguments=None if arguments is None else hidden.restored(arguments, old),
-        changes=None if changes is None else hidden.restored(changes, old),
+        arguments=None if arguments is None else restored(arguments),
+        changes=None if changes is None else restored(changes),
     )
 
 
