@@ -114,18 +114,14 @@ async def test_each_action_is_done_to_what_waits(
         assert {info.ready_at.year for info in infos} == {2040}
 
 
-async def test_what_has_ended_is_deleted(
-    app: TaskQ, browser: httpx.AsyncClient, send: Any
-) -> None:
+async def test_what_has_ended_is_deleted(app: TaskQ, browser: httpx.AsyncClient, send: Any) -> None:
     ids = await failed(app, send, 3)
     id = await started(browser, action="delete", filter="status:failed")
     assert await carried_out(app, id) == {"done": 3, "skipped": 0}
     assert await statuses(app, ids) == set()
 
 
-async def test_what_came_later_is_left(
-    app: TaskQ, browser: httpx.AsyncClient, send: Any
-) -> None:
+async def test_what_came_later_is_left(app: TaskQ, browser: httpx.AsyncClient, send: Any) -> None:
     """It is about what was there when it was given, and meets each once."""
     before = await failed(app, send, 2)
     id = await started(browser, action="retry", filter="type:send", rate=1)
