@@ -100,9 +100,7 @@ class Parts:
             deadlines=self.deadlines,
             pace=self.pace,
         )
-        self.controls = Controls(
-            ground, types=types, reserved=reserved, slots=self.slots, returns=returns
-        )
+        self.controls = self._controls(ground, types, reserved, returns)
         self.dispatcher = self._dispatcher(ground, types, reserved, returns)
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
         self.scheduler = Scheduler(ground, declared=schedules, on_fired=self.dispatcher.ring)
@@ -114,6 +112,15 @@ class Parts:
         self.shutdown = Shutdown(
             ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper
         )
+
+    def _controls(
+        self,
+        ground: Ground,
+        types: tuple[str, ...] | None,
+        reserved: tuple[str, ...],
+        returns: Returns,
+    ) -> Controls:
+        return Controls(ground, types=types, reserved=reserved, slots=self.slots, returns=returns)
 
     def _dispatcher(
         self,

@@ -33,6 +33,7 @@ CORE = {
     "occurrences",
     "schedule",
     "defining",
+    "reserved",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import httpx
@@ -80,7 +80,7 @@ async def test_it_is_on_record_and_so_is_each_chunk(
     assert [each.action for each in entries] == ["retry", "retry", "bulk.retry"]
     assert {each.reason for each in entries} == {"again"}
     assert entries[-1].detail == {"ids": [str(id)], "filter": "type:send"}
-    retried = [each for entry in entries[:-1] for each in entry.detail["ids"]]  # type: ignore
+    retried = [id for entry in entries[:-1] for id in cast("list[str]", entry.detail["ids"])]
     assert sorted(retried) == sorted(map(str, ids))
 
 
@@ -164,7 +164,7 @@ async def test_cancelled_half_way_it_stops_between_chunks(
     await app.run_worker(burst=True)
     view = (await browser.get(f"/api/bulk/{id}")).json()
     assert (view["status"], view["done"]) == ("cancelled", 1)
-    assert sorted((await statuses(app, ids))) == [Status.FAILED, Status.PENDING]
+    assert sorted(await statuses(app, ids)) == [Status.FAILED, Status.PENDING]
     again = await browser.post(f"/api/bulk/{id}/cancel", json={})
     assert (again.status_code, again.json()["code"]) == (409, "wrong_state")
 
