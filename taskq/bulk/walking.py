@@ -38,7 +38,9 @@ class Walk:
         if self._filter is not None:
             return {info.id: info for info in await self._found(store, size)}
         ids, self._named = self._named[:size], self._named[size:]
-        infos = await store.get(ids) if ids else {}
+        if not ids:
+            return {}
+        infos = await store.get(ids)
         return {id: infos.get(id) for id in ids}
 
     async def _found(self, store: Inspector, size: int) -> Sequence[ActivityInfo]:

@@ -13,9 +13,16 @@ from msgspec import Meta, Struct
 
 from taskq.audit import Who
 from taskq.bulk.action import Action
-from taskq.calling import BadCall, NoSuchTask
+from taskq.calling import NoSuchTask
 from taskq.codec import from_json
-from taskq.errors import ActivityNotFound, IdempotencyConflict, QueueFull, Unstorable
+from taskq.errors import (
+    ActivityNotFound,
+    FilterError,
+    IdempotencyConflict,
+    QueueFull,
+    SerializationError,
+    Unstorable,
+)
 from taskq.model import Status
 from taskq.snapshot import ActivityInfo
 from taskq.web.console import Console
@@ -62,7 +69,12 @@ def who(asked: Asked, identity: Identity) -> Who:
     """For the record. Raises Problem for a reason that cannot be stored."""
     if "\0" in asked.reason:
         raise Problem(400, "bad_request", "reason: a NUL character cannot be stored")
-    return Who(actor=f"console:{identity.name}", reason=asked.reason, command_id=asked.command_id)
+    return Who(actor=actor(identity), reason=asked.reason, command_id=asked.command_id)
+
+
+def actor(identity: Identity) -> str:
+    """Who it is, on record."""
+    return f"console:{identity.name}"
 
 
 async def repeated(console: Console, asked: Asked) -> bool:
@@ -151,5 +163,7 @@ def refusals() -> Generator[None]:
         raise Problem(404, "not_found", str(error)) from error
     except (IdempotencyConflict, QueueFull) as error:
         raise Problem(409, "conflict", str(error)) from error
-    except (BadCall, TypeError, Unstorable) as error:
+    except (FilterError, SerializationError):
+        raise
+    except (TypeError, ValueError, Unstorable) as error:
         raise Problem(400, "bad_request", str(error)) from error

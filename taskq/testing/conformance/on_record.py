@@ -11,7 +11,7 @@ from taskq.audit import AuditEntry, Command
 from taskq.backends import Topic
 from taskq.errors import IdempotencyConflict, InvalidState, QueueFull
 from taskq.identifiers import new_id
-from taskq.model import Bound, OnDuplicate, Overflow, Receipt, Status
+from taskq.model import Activity, Bound, OnDuplicate, Overflow, Receipt, Status
 from taskq.testing.conformance.harness import Harness, eventually
 from taskq.testing.conformance.samples import call, keyed
 from taskq.testing.conformance.watches import mentions
@@ -89,7 +89,8 @@ class OnRecordTests:
         assert await record(harness) == []
 
     async def test_no_calls_are_no_command(self, harness: Harness) -> None:
-        assert await harness.call(partial(harness.backend.enqueue, command=BY_ADA), []) == []
+        none: list[Activity[object]] = []
+        assert await harness.call(partial(harness.backend.enqueue, command=BY_ADA), none) == []
         assert await record(harness) == []
 
     async def test_workers_hear_of_it(self, harness: Harness) -> None:

@@ -23,7 +23,7 @@ from taskq.options import instant
 from taskq.search import Cursor
 from taskq.web.api.asking import veil_of, wanted
 from taskq.web.api.commands import PriorityName
-from taskq.web.commanding import Asked, Done, JsonObject, exact, refusals, who
+from taskq.web.commanding import Asked, Done, JsonObject, actor, exact, refusals, who
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity, Role
@@ -184,10 +184,10 @@ async def start(
     with refusals():
         if known is None:
             counted = await _counted(desk, data)
-            order = _order(data, counted, asked["actor"], await exact(request, "changes") or {})
+            order = _order(data, counted, actor(identity), await exact(request, "changes") or {})
             call = activity_of(order)
         else:  # it is answered by what is on record, and stores nothing
-            call = activity_of(Order(action=data.action, actor=asked["actor"]))
+            call = activity_of(Order(action=data.action, actor=actor(identity)))
         [receipt] = await console.app.operator.aenqueue(
             [call], action=f"bulk.{data.action}", detail=_detail(data), **asked
         )

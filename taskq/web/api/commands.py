@@ -185,7 +185,9 @@ async def _edit(
         detail = "arguments are all of them anew, changes single ones: give one of both"
         raise Problem(400, "bad_request", detail)
     stored = from_json(info.payload, label="the stored arguments")
-    old = cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
+    old: Mapping[str, object] = {}
+    if isinstance(stored, dict):
+        old = cast("Mapping[str, object]", stored)
     restored = partial(console.app.showing.restored, info.type, old=old)
     arguments = await exact(request, "arguments")
     changes = await exact(request, "changes")
