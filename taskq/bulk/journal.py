@@ -7,6 +7,7 @@ cannot both do it.
 
 from __future__ import annotations
 
+from typing import cast
 from uuid import UUID, uuid5
 
 from msgspec import Struct
@@ -51,9 +52,10 @@ async def _some(store: Inspector, bulk: UUID, numbers: range) -> list[Chunk]:
     """The first of these, up to one that is not there."""
     wanted = {command_id(bulk, number): number for number in numbers}
     entries = await store.audit(limit=len(wanted), command_ids=list(wanted))
-    done = {
-        wanted[entry.command_id]: _ids(entry) for entry in entries if entry.command_id in wanted
-    }
+    done: dict[int, tuple[UUID, ...]] = {}
+    for entry in entries:
+        if entry.command_id is not None and entry.command_id in wanted:
+            done[wanted[entry.command_id]] = _ids(entry)
     chunks: list[Chunk] = []
     for number in numbers:
         if number not in done:
@@ -64,4 +66,4 @@ async def _some(store: Inspector, bulk: UUID, numbers: range) -> list[Chunk]:
 
 def _ids(entry: AuditEntry) -> tuple[UUID, ...]:
     given = entry.detail.get("ids")
-    return tuple(UUID(str(id)) for id in given) if isinstance(given, list) else ()
+    return tuple(UUID(str(id)) for id in cast("list[object]", given)) if given else ()
