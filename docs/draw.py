@@ -37,11 +37,19 @@ from taskq.lifecycle import (
     decide,
 )
 from taskq.model import Attempt, ErrorInfo, Policy, Status
+from taskq.redaction import NAMES
 from taskq.settings import Settings
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-PAGES = ("lifecycle.md", "backends.md", "guarantees.md", "seeds.md", "settings.md")
+PAGES = (
+    "lifecycle.md",
+    "backends.md",
+    "guarantees.md",
+    "seeds.md",
+    "settings.md",
+    "console.md",
+)
 
 _PLACE = re.compile(
     r"(?P<begin><!-- drawn: (?P<name>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
@@ -161,6 +169,11 @@ def settings() -> str:
     return _table(("setting", "variable", "default", "meaning"), rows)
 
 
+def hidden_names() -> str:
+    """The names that hide a value."""
+    return f"{', '.join(f'`{name}`' for name in sorted(NAMES))}."
+
+
 def _meanings() -> Mapping[str, str]:
     """The docstring below each field of Settings, without what refers to pages elsewhere."""
     [definition] = ast.parse(inspect.getsource(Settings)).body
@@ -186,6 +199,7 @@ DRAWN: Mapping[str, Callable[[], str]] = {
     "outcomes": outcomes,
     "capabilities": capabilities,
     "settings": settings,
+    "hidden names": hidden_names,
 }
 
 

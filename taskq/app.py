@@ -178,7 +178,7 @@ class TaskQ:
         )
         self.door = Door(self.client)
         self.retention = Retention(self.client, self.settings.retention)
-        self.operator = Operations(self.client, self.registry.task)
+        self.operator = Operations(self.client, self.registry.task, self.showing)
         self.queues = Queues(self.client)
         self.schedules = Schedules(self.client)
         self.middleware = tuple(middleware)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from taskq.codec import from_json, to_json
 from taskq.errors import SerializationError
 from taskq.lifecycle import RETRYABLE_BY_OPERATOR
+from taskq.showing import Showing
 from taskq.snapshot import ActivityInfo
 from taskq.task import Task
 
@@ -29,23 +30,30 @@ class Edit(Struct, frozen=True, kw_only=True):
         return self.arguments is not None or bool(self.changes)
 
 
-def edited(infos: Iterable[ActivityInfo], edit: Edit, task_of: FindTask) -> dict[UUID, str]:
-    """The canonical payloads of those that can be retried, by id.
+class Edits(Struct, frozen=True):
+    """By id, ``arguments`` are new payloads, and ``kept`` what the timeline keeps of the old."""
 
-    Raises TypeError for a name that the task's signature does not have, SerializationError for a
-    value that does not fit it; both name the activity. Where the task is not known, only that they
-    are JSON is checked.
+    arguments: Mapping[UUID, str] = {}
+    kept: Mapping[UUID, str] = {}
+
+
+def edited(infos: Iterable[ActivityInfo], edit: Edit, task_of: FindTask, showing: Showing) -> Edits:
+    """The canonical payloads of those that can be retried, and of those before what is shown.
+
+    Where ``[redacted]`` comes back in the place of a secret, that stays as it was. Raises TypeError
+    for a name that the task's signature does not have, SerializationError for a value that does not
+    fit it; both name the activity. Where the task is not known, only that they are JSON is checked.
     """
-    return {
-        info.id: _payload(info, edit, task_of(info.type))
-        for info in infos
-        if info.status in RETRYABLE_BY_OPERATOR
-    }
+    again = [info for info in infos if info.status in RETRYABLE_BY_OPERATOR]
+    return Edits(
+        {info.id: _payload(info, edit, task_of(info.type), showing) for info in again},
+        {info.id: showing.arguments(info.type, info.payload) for info in again},
+    )
 
 
-def _payload(info: ActivityInfo, edit: Edit, task: Task[..., Any] | None) -> str:
+def _payload(info: ActivityInfo, edit: Edit, task: Task[..., Any] | None, showing: Showing) -> str:
     try:
-        text = to_json({**_before(info, edit), **(edit.changes or {})}, label="the arguments")
+        text = to_json(_arguments(info, edit, showing), label="the arguments")
         return text if task is None else task.canonical(text)
     except TypeError as error:
         raise TypeError(f"activity {info.id}: {error}") from error
@@ -53,10 +61,20 @@ def _payload(info: ActivityInfo, edit: Edit, task: Task[..., Any] | None) -> str
         raise SerializationError(f"activity {info.id}: {error}") from error
 
 
-def _before(info: ActivityInfo, edit: Edit) -> Mapping[str, object]:
-    if edit.arguments is not None:
-        return edit.arguments
-    given = from_json(info.payload, label="the stored arguments")
-    if not isinstance(given, dict):
+def _arguments(info: ActivityInfo, edit: Edit, showing: Showing) -> Mapping[str, object]:
+    """The arguments to run with."""
+    before = _stored(info.payload)
+    if before is None and edit.arguments is None:
         raise SerializationError("its stored arguments are no JSON object, so none can be changed")
-    return cast("dict[str, object]", given)
+    given = before if edit.arguments is None else edit.arguments
+    new = {**(given or {}), **(edit.changes or {})}
+    return showing.restored(info.type, new, before or {})
+
+
+def _stored(payload: str) -> Mapping[str, object] | None:
+    """None for what is no JSON object."""
+    try:
+        given = from_json(payload, label="the stored arguments")
+    except SerializationError:
+        return None
+    return cast("dict[str, object]", given) if isinstance(given, dict) else None

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from taskq.redaction import Quiet
 from taskq.retry import RetryPolicy
 
 R_co = TypeVar("R_co", covariant=True)
@@ -181,7 +182,7 @@ class Bound(Struct, frozen=True):
     overflow: Overflow = Overflow.BLOCK
 
 
-class Activity(Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
+class Activity(Quiet, Generic[R_co], frozen=True, kw_only=True, gc=False):
     """One durable call, as the call-site made it; not necessarily stored yet.
 
     ``payload`` is the canonical JSON text of one object of named arguments; ``metadata`` and
@@ -260,7 +261,7 @@ class Lease(Struct, frozen=True, gc=False):
     claim: int
 
 
-class Attempt(Struct, frozen=True, kw_only=True, gc=False):
+class Attempt(Quiet, frozen=True, kw_only=True, gc=False):
     """A claimed activity: everything that running it and deciding about it needs.
 
     ``worker`` and ``claim`` fence its outcome. ``isolate`` says that its next crash would be its
@@ -331,7 +332,7 @@ def _seconds(since: datetime | None, until: datetime | None) -> float | None:
     return None if since is None or until is None else (until - since).total_seconds()
 
 
-class Ended(Struct, frozen=True, kw_only=True, gc=False):
+class Ended(Quiet, frozen=True, kw_only=True, gc=False):
     """How an activity ended: ``result`` is JSON text when completed, ``error`` is set otherwise."""
 
     status: Status
@@ -339,7 +340,7 @@ class Ended(Struct, frozen=True, kw_only=True, gc=False):
     error: ErrorInfo | None = None
 
 
-class DeadLetter(Struct, frozen=True, kw_only=True):
+class DeadLetter(Quiet, frozen=True, kw_only=True):
     """What ``on_dead_letter`` and ``on_failure`` hooks receive (seed:R17, D32).
 
     ``arguments`` are the named arguments as plain JSON values; ``failed_at`` is aware UTC.

@@ -13,7 +13,7 @@ from msgspec import Struct
 from taskq.audit import AuditEntry, Who, command_of
 from taskq.backends import Cancellation, Deletion
 from taskq.client import Record, StoreClient
-from taskq.editing import Edit, FindTask, edited
+from taskq.editing import Edit, Edits, FindTask, edited
 from taskq.errors import ActivityNotFound, InvalidState
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import as_id
@@ -25,6 +25,7 @@ from taskq.lifecycle import (
 )
 from taskq.model import Activity, Priority, Receipt, Status
 from taskq.options import instant, seconds
+from taskq.showing import Showing
 from taskq.snapshot import Cause, Filter
 
 Ids = UUID | str | Iterable[UUID | str]
@@ -49,10 +50,11 @@ class Operations:
     earlier call with that id may have done it. Raises ValueError for a text that is no UUID.
     """
 
-    def __init__(self, client: StoreClient, task_of: FindTask) -> None:
+    def __init__(self, client: StoreClient, task_of: FindTask, showing: Showing) -> None:
         self._client = client
         self._store = client.store
         self._task_of = task_of
+        self._showing = showing
 
     # -- looking --
 
@@ -118,14 +120,15 @@ class Operations:
         ``spread`` more (seconds or a timedelta).
 
         ``edit``: with other arguments, see ``Edit``; checked against the task's signature first,
-        so that nothing is retried where one does not fit: TypeError or SerializationError.
+        so that nothing is retried where one does not fit: TypeError or SerializationError. Those
+        before are kept in the timeline, secrets hidden.
         """
         asked = _asked(ids)
-        payloads: dict[UUID, str] = {}
+        edits = Edits()
         if edit:
             infos = self._client.call_sync(self._store.get, asked.ids)
-            payloads = edited(infos.values(), edit, self._task_of)
-        retry = self._retry(payloads, delay, spread, who)
+            edits = edited(infos.values(), edit, self._task_of, self._showing)
+        retry = self._retry(edits, delay, spread, who)
         return _retried(asked, self._client.call_sync(retry, asked.ids), who)
 
     async def aretry(
@@ -139,11 +142,11 @@ class Operations:
     ) -> Mapping[UUID, Status]:
         """The same without blocking the event loop."""
         asked = _asked(ids)
-        payloads: dict[UUID, str] = {}
+        edits = Edits()
         if edit:
             infos = await self._client.call(self._store.get, asked.ids)
-            payloads = edited(infos.values(), edit, self._task_of)
-        retry = self._retry(payloads, delay, spread, who)
+            edits = edited(infos.values(), edit, self._task_of, self._showing)
+        retry = self._retry(edits, delay, spread, who)
         return _retried(asked, await self._client.call(retry, asked.ids), who)
 
     def run_now(self, ids: Ids, **who: Unpack[Who]) -> Mapping[UUID, Status]:
@@ -225,7 +228,7 @@ class Operations:
 
     def _retry(
         self,
-        payloads: Mapping[UUID, str],
+        edits: Edits,
         delay: float | timedelta,
         spread: float | timedelta,
         who: Who,
@@ -233,7 +236,8 @@ class Operations:
         return partial(
             self._store.retry,
             command=command_of(who),
-            arguments=payloads,
+            arguments=edits.arguments,
+            kept=edits.kept,
             delay=seconds("retry()", "delay", delay),
             spread=seconds("retry()", "spread", spread),
         )

@@ -115,8 +115,8 @@ class Redaction(Struct, frozen=True):
     Names are compared without regard to case and to what is no letter or digit, so that ``apikey``
     hides ``API-Key`` and ``stripe_api_key``. ``secret``, in every method, are further places: names
     of arguments, or paths such as ``login.password`` where the value is nested; ``*`` stands for
-    any key, a list adds no step, and the empty path is the whole value. A text that is itself a JSON
-    object or array is shown likewise.
+    any key, a list adds no step, and the empty path is the whole value. A string that is itself
+    JSON text of an object or array is shown likewise, by names alone.
     """
 
     names: frozenset[str] = NAMES
@@ -240,28 +240,60 @@ class Redaction(Struct, frozen=True):
         return not all(below) or self.hides(key), below
 
 
+class Quiet(Struct):
+    """What holds stored values: its ``repr`` tells which there are and shows none of them, so that
+    a program may print what it meets."""
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({fields})"
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        """Every field; of those that hold values, the mask."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            yield name, _SHOWN_MASK if value and name in _HOLDING else value
+
+
+class _Mask:
+    def __repr__(self) -> str:
+        return MASK
+
+
+_SHOWN_MASK: Final = _Mask()
+_HOLDING: Final = frozenset({"payload", "result", "arguments", "metadata"})
+
+
 def scrub(text: str, values: Collection[str]) -> str:
     """The text with ``MASK`` for each of these values, the longest first.
 
-    A value is found as it is and as ``repr``, JSON and a URL write it; of one with several lines,
-    each line too. Values below ``SHORTEST`` characters are left.
+    A value is found as it is and as ``repr``, JSON and a URL write it, also in one another; of one
+    with several lines, each line too. Values below ``SHORTEST`` characters are left.
     """
     forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
     found = sorted((form for form in forms if form in text), key=len, reverse=True)
     return re.sub("|".join(map(re.escape, found)), MASK, text) if found else text
 
 
-def _forms(value: str) -> Iterator[str]:
-    lines = value.splitlines()
-    parts = [line.strip() for line in lines] if len(lines) > 1 else []
-    for part in (value, *(line for line in parts if len(line) >= _SHORTEST_LINE)):
-        yield part
-        yield repr(part)[1:-1]
-        yield repr(part.encode(errors="surrogatepass"))[2:-1]
-        yield json.dumps(part)[1:-1]
-        yield json.dumps(part, ensure_ascii=False)[1:-1]
-        yield quote(part, safe="", errors="replace")
-        yield quote_plus(part, errors="replace")
+def _forms(value: str) -> set[str]:
+    if value.isascii() and value.isalnum():
+        return {value}
+    lines = [line.strip() for line in value.splitlines()]
+    parts = [line for line in lines if len(line) >= _SHORTEST_LINE] if len(lines) > 1 else []
+    forms = {value, *parts}
+    for _ in range(2):  # a text in a text, as a KeyError's message has it
+        forms |= {written for form in forms for written in _written(form)}
+    return forms
+
+
+def _written(text: str) -> Iterator[str]:
+    """The text as it stands in other texts."""
+    yield repr(text)[1:-1]
+    yield repr(text.encode(errors="surrogatepass"))[2:-1]
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    yield quote(text, safe="", errors="replace")
+    yield quote_plus(text, errors="replace")
 
 
 def _tree(paths: Collection[str]) -> _Tree:

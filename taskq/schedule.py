@@ -18,6 +18,7 @@ from msgspec import Struct
 from taskq.errors import ConfigurationError
 from taskq.model import DEFAULT_POLICY, Activity, Policy, Priority
 from taskq.occurrences import Timing
+from taskq.redaction import Quiet
 
 CatchUp = Literal["latest", "none", "all"]
 Overlap = Literal["allow", "skip", "queue"]
@@ -30,7 +31,7 @@ BATCH: Final = 100
 """Occurrences that are fired at once at the most, and of those left out, how many are counted."""
 
 
-class Template(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Template(Quiet, frozen=True, kw_only=True, omit_defaults=True):
     """The call that is made each time: an ``Activity`` without what each has of its own, as an
     instant by which it must have started or ended."""
 

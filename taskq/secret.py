@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, NoReturn, Self, TypeVar
+from typing import Generic, NoReturn, Self, TypeVar, cast
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -34,7 +34,8 @@ class Secret(Generic[T_co]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
-        return type(self._value) is type(other._value) and self._value == other._value
+        value = cast("Secret[object]", other)._value
+        return type(self._value) is type(value) and self._value == value
 
     def __hash__(self) -> int:
         return hash((Secret, self._value))
@@ -46,6 +47,4 @@ class Secret(Generic[T_co]):
         return self
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        raise TypeError(
-            "a Secret is not pickled, which would write it down: pass what reveal() has"
-        )
+        raise TypeError("a Secret is not pickled, as that would write it down: use reveal()")

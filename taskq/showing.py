@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from taskq.audit import AuditEntry
 from taskq.model import Attempt, ErrorInfo
 from taskq.redaction import Redaction, scrub
+from taskq.schedule import ScheduleInfo
 from taskq.snapshot import ActivityInfo, TimelineEntry
 
 
@@ -61,7 +63,7 @@ class Showing:
     def activity(self, info: ActivityInfo) -> ActivityInfo:
         """The same with arguments, result, metadata, tags and error as they may be shown."""
         error = info.error
-        return msgspec.structs.replace(
+        return replace(
             info,
             payload=self.arguments(info.type, info.payload),
             result=self.result(info.type, info.result),
@@ -70,14 +72,33 @@ class Showing:
             error=error and self._error(error, self._held(info.type, info.payload)),
         )
 
-    def timeline(
-        self, info: ActivityInfo, entries: Sequence[TimelineEntry]
-    ) -> Sequence[TimelineEntry]:
+    def schedule(self, info: ScheduleInfo) -> ScheduleInfo:
+        """A schedule with the arguments and metadata of its call as they may be shown."""
+        template = info.schedule.template
+        metadata = template.metadata
+        shown = replace(
+            template,
+            payload=self.arguments(template.type, template.payload),
+            metadata=metadata and self.redaction.text(metadata),
+        )
+        return replace(info, schedule=replace(info.schedule, template=shown))
+
+    def audit(self, entry: AuditEntry) -> AuditEntry:
+        """An entry of the record, with the arguments in it as they may be shown."""
+        places = frozenset[str]()
+        match entry.detail.get("template"):
+            case {"type": str(type)}:
+                inside = self.secrets(type).arguments
+                places = frozenset({"template.payload"}) if inside else places
+            case _:
+                pass
+        return replace(entry, detail=self.redaction.value(entry.detail, places))
+
+    def timeline(self, info: ActivityInfo, entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
         """What happened to this activity, as it may be shown; ``info`` as it is stored."""
         held = self._held(info.type, info.payload)
         return [
-            msgspec.structs.replace(entry, detail=self._detail(info.type, entry.detail, held))
-            for entry in entries
+            replace(entry, detail=self._detail(info.type, entry.detail, held)) for entry in entries
         ]
 
     def hide(self, attempt: Attempt, text: str) -> str:
@@ -94,23 +115,18 @@ class Showing:
         self, type: str, detail: Mapping[str, object], held: frozenset[str]
     ) -> Mapping[str, object]:
         shown = dict(detail)
-        match detail.get("payload"):
-            case str(payload):
-                shown["payload"] = self.arguments(type, payload)
-            case _:
-                pass
-        match detail.get("error"):
-            case dict() as error:
-                texts = cast("dict[str, object]", error)
-                shown["error"] = {
-                    name: scrub(text, held) if isinstance(text, str) else text
-                    for name, text in texts.items()
-                }
-            case _:
-                pass
+        payload = detail.get("payload")
+        if isinstance(payload, str):
+            shown["payload"] = self.arguments(type, payload)
+        error = detail.get("error")
+        if isinstance(error, dict):
+            shown["error"] = {
+                name: scrub(text, held) if isinstance(text, str) else text
+                for name, text in cast("dict[str, object]", error).items()
+            }
         return shown
 
     def _error(self, error: ErrorInfo, held: frozenset[str]) -> ErrorInfo:
-        return msgspec.structs.replace(
+        return replace(
             error, message=scrub(error.message, held), traceback=scrub(error.traceback, held)
         )

@@ -11,10 +11,11 @@ from msgspec import Struct, field
 from taskq.filtering.terms import Term
 from taskq.model import ErrorInfo, Priority, Status
 from taskq.progress import Progress
+from taskq.redaction import Quiet
 from taskq.reserved import RESERVED
 
 
-class ActivityInfo(Struct, frozen=True, kw_only=True):
+class ActivityInfo(Quiet, frozen=True, kw_only=True):
     """A snapshot of one activity. Times are aware UTC, durations seconds.
 
     ``payload`` and ``result`` are JSON texts as stored; ``metadata`` and ``tags`` are decoded.

@@ -27,6 +27,7 @@ class Operator(Protocol):
         *,
         command: Command,
         arguments: Mapping[UUID, str] | None = None,
+        kept: Mapping[UUID, str] | None = None,
         delay: float = 0.0,
         spread: float = 0.0,
     ) -> Mapping[UUID, Status]:
@@ -41,8 +42,9 @@ class Operator(Protocol):
 
         ``arguments``: by id, a canonical payload to run with instead. The payload before is kept in
         the event's detail (``payload``) and its SHA-256 in the record's (``edited``, by id); a key
-        or step of it stands for the new one. Raises Unstorable, see ``Backend.submit``; nothing is
-        retried then.
+        or step of it stands for the new one. ``kept``: by id, what is kept in the event's detail
+        instead, because the payload before holds secrets. Raises Unstorable, see
+        ``Backend.submit``; nothing is retried then.
         """
         ...
 

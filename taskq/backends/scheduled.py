@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from taskq.backends.scheduling import Fired
 from taskq.errors import ConfigurationError
 from taskq.model import Activity, Status
+from taskq.redaction import Redaction
 from taskq.schedule import Schedule, ScheduleInfo, moved, plan
 
 FIRST_REVISION = 1
@@ -63,13 +64,17 @@ def triggered(info: ScheduleInfo, id: UUID) -> Activity[object]:
 
 
 def change(before: Schedule | None, after: Schedule) -> dict[str, object]:
-    """What is recorded of a change: each part that is new or other, as it is then."""
+    """What is recorded of a change: each part that is new or other, as it is then, without values
+    that their names tell to be secret."""
     parts = [name for name in Schedule.__struct_fields__ if name != "name"]
-    return {
-        name: to_builtins(getattr(after, name))
-        for name in parts
-        if before is None or getattr(before, name) != getattr(after, name)
-    }
+    changed: dict[str, object] = Redaction().value(
+        {
+            name: to_builtins(getattr(after, name))
+            for name in parts
+            if before is None or getattr(before, name) != getattr(after, name)
+        }
+    )
+    return changed
 
 
 def paused(info: ScheduleInfo, now: datetime, *, paused: bool) -> ScheduleInfo:

@@ -10,22 +10,25 @@ from taskq.backends import Store
 from taskq.bulk.action import Action
 from taskq.bulk.order import Order
 from taskq.bulk.walking import Those
-from taskq.editing import Edit, FindTask, edited
+from taskq.editing import Edit, Edits, FindTask, edited
 from taskq.errors import SerializationError
 from taskq.model import Priority
+from taskq.showing import Showing
 
 
 async def do(
     store: Store,
     order: Order,
     ids: Sequence[UUID],
-    payloads: Mapping[UUID, str],
+    edits: Edits,
     command: Command,
 ) -> Mapping[UUID, bool]:
     """Whether there was something to do, by id; what is not there is absent. Beside the store."""
     match order.action:
         case Action.RETRY:
-            before = await store.retry(ids, command=command, arguments=payloads)
+            before = await store.retry(
+                ids, command=command, arguments=edits.arguments, kept=edits.kept
+            )
         case Action.RUN_NOW:
             before = await store.run_now(ids, command=command)
         case Action.RESCHEDULE:
@@ -43,18 +46,22 @@ async def do(
     return {id: status in order.action.states for id, status in before.items()}
 
 
-def payloads_of(
-    order: Order, those: Those, task_of: FindTask
-) -> tuple[Mapping[UUID, str], Mapping[UUID, str]]:
-    """The edited payloads, by id, and why others cannot be edited: these are to be left."""
-    payloads: dict[UUID, str] = {}
+def edits_of(
+    order: Order, those: Those, task_of: FindTask, showing: Showing
+) -> tuple[Edits, Mapping[UUID, str]]:
+    """The edits of a chunk, and why others of it cannot be edited: these are to be left."""
+    arguments: dict[UUID, str] = {}
+    kept: dict[UUID, str] = {}
     problems: dict[UUID, str] = {}
     edit = Edit(changes=order.changes)
     for id, info in those.items():
         if not edit or info is None:
             continue
         try:
-            payloads |= edited([info], edit, task_of)
+            edits = edited([info], edit, task_of, showing)
         except (TypeError, SerializationError) as error:
             problems[id] = str(error)
-    return payloads, problems
+            continue
+        arguments |= edits.arguments
+        kept |= edits.kept
+    return Edits(arguments, kept), problems

@@ -19,6 +19,7 @@ from taskq.bulk.order import Order, order_of
 from taskq.bulk.walking import Those, Walk
 from taskq.codec import to_json
 from taskq.context import Context, current
+from taskq.editing import Edits
 from taskq.engine.running.handler import Handler
 from taskq.errors import Snooze
 
@@ -125,18 +126,19 @@ class Run:
                 self._stand(met=len(chunk.ids))
 
     async def _do(self, those: Those) -> None:
-        payloads, problems = deeds.payloads_of(self._order, those, self._app.registry.task)
+        app = self._app
+        edits, problems = deeds.edits_of(self._order, those, app.registry.task, app.showing)
         ids = [id for id in those if id not in problems]
         done = 0
         if ids:
-            done = await self._carried_out(ids, {id: payloads[id] for id in ids if id in payloads})
+            done = await self._carried_out(ids, edits)
         self._last = max(those)
         if problems:
             problem = next(iter(problems.values()))[:LONGEST_PROBLEM]
             self._standing = replace(self._standing, problem=problem)
         self._stand(met=len(those), skipped=len(those) - done, chunks=min(1, len(ids)))
 
-    async def _carried_out(self, ids: list[UUID], payloads: Mapping[UUID, str]) -> int:
+    async def _carried_out(self, ids: list[UUID], edits: Edits) -> int:
         """To how many of them it was done. Raises Snooze where another run of this command, whose
         worker was thought lost, has done a chunk of this number: then nothing was done here, and
         the next attempt goes on behind that."""
@@ -147,7 +149,7 @@ class Run:
             id=journal.command_id(self._bulk, number),
         )
         store = self._app.client.store
-        met = await self._ask(deeds.do, store, self._order, ids, payloads, command)
+        met = await self._ask(deeds.do, store, self._order, ids, edits, command)
         done = await self._ask(journal.chunk, store, self._bulk, number)
         if done is not None and set(done.ids) != set(ids):
             raise Snooze(0)

@@ -28,6 +28,7 @@ def audit_command(
     """
     with opened(database, app) as found:
         entries = found.operator.audit(limit=limit, before=before)
+        entries = [*map(found.showing.audit, entries)]
     if as_json:
         emit_json(entries)
         return

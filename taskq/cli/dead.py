@@ -182,7 +182,8 @@ def _causes(found: TaskQ, wanted: Filter, limit: int) -> list[Cause]:
 
 def _newest(found: TaskQ, wanted: Filter, limit: int) -> Sequence[ActivityInfo]:
     client = found.client
-    return client.call_sync(client.store.list, wanted, Page(limit=limit)).items
+    page = client.call_sync(client.store.list, wanted, Page(limit=limit))
+    return [*map(found.showing.activity, page.items)]
 
 
 def _row(cause: Cause) -> tuple[str, ...]:

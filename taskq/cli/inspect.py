@@ -28,7 +28,7 @@ from taskq.cli.text import (
     printable_lines,
     shortened,
 )
-from taskq.cli.tree import emit_tree, tree_fields
+from taskq.cli.tree import emit_tree, shown_tree, tree_fields
 from taskq.filtering.reading import narrowed
 from taskq.lifecycle import Note
 from taskq.model import Priority, Status
@@ -130,6 +130,7 @@ def list_command(
         page = found.client.call_sync(
             found.client.store.list, wanted, Page(limit=limit, before=before)
         )
+        page = msgspec.structs.replace(page, items=[*map(found.showing.activity, page.items)])
     if as_json:
         emit_json({"items": [activity_fields(item) for item in page.items], "next": page.next})
         return
@@ -140,15 +141,18 @@ def list_command(
 @click.argument("id")
 @target_options
 @click.option("--tree", "as_tree", is_flag=True, help="Show the whole tree that it belongs to.")
+@click.option("--reveal", is_flag=True, help="Show secrets too.")
 @_JSON
 def show_command(
-    id: str, database: str | None, app: str | None, as_tree: bool, as_json: bool
+    id: str, database: str | None, app: str | None, as_tree: bool, reveal: bool, as_json: bool
 ) -> None:
     """Show one activity and what happened to it.
 
     ID may be its first digits: 8 or more, as many as make it unique. With --tree: its root, all
     that this has made, and what those made, one below the other; ">" marks the one that was named,
     "?" one whose parent was deleted. With --json: {"root_id": ID, "nodes": [...], "cut": false}.
+
+    Secrets are shown as [redacted]: what is named like one, or is a Secret of the app's task.
     """
     with opened(database, app) as found:
         store = found.client.store
@@ -159,6 +163,9 @@ def show_command(
         info = found.client.call_sync(store.get, [identity]).get(identity)
         timeline = found.client.call_sync(store.timeline, identity)
         family = None if info is None or as_json else _family(found, info)
+        if info is not None and not reveal:
+            timeline = found.showing.timeline(info, timeline)
+            info = found.showing.activity(info)
     if info is None:
         raise NotDone(f"there is no activity {identity}")
     if family is None:
@@ -281,7 +288,7 @@ def _show_tree(found: TaskQ, id: UUID, *, as_json: bool) -> None:
     if not tree.nodes:
         raise NotDone(f"there is no activity {id}")
     if as_json:
-        emit_json(tree_fields(tree))
+        emit_json(tree_fields(shown_tree(tree, found.showing)))
     else:
         emit_tree(tree, id, found.clock.now())
 

@@ -127,7 +127,7 @@ def _check(found: TaskQ, edit: Edit, ids: Sequence[UUID]) -> None:
         infos = client.call_sync(client.store.get, ids[start : start + CHUNK])
         strange |= {each.type for each in infos.values() if found.registry.task(each.type) is None}
         try:
-            edited(infos.values(), edit, found.registry.task)
+            edited(infos.values(), edit, found.registry.task, found.showing)
         except (TypeError, SerializationError) as error:
             raise Refused(f"nothing was retried: {error}") from error
     if strange:

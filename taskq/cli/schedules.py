@@ -73,7 +73,7 @@ def list_command(database: str | None, app: str | None, as_json: bool) -> None:
 
 def _list(database: str | None, app: str | None, *, as_json: bool) -> None:
     with opened(database, app) as found:
-        items = found.schedules.list()
+        items = [*map(found.showing.schedule, found.schedules.list())]
     if as_json:
         emit_json([fields(info) for info in items])
         return
@@ -90,7 +90,7 @@ def _list(database: str | None, app: str | None, *, as_json: bool) -> None:
 def show_command(name: str, database: str | None, app: str | None, as_json: bool) -> None:
     """Show one schedule."""
     with opened(database, app) as found:
-        info = _looked_up(found, name)
+        info = found.showing.schedule(_looked_up(found, name))
     if as_json:
         emit_json(fields(info))
         return

@@ -194,7 +194,8 @@ class Lately:
 
 def _told(found: TaskQ, seen: dict[UUID, Seen], infos: Iterable[ActivityInfo]) -> list[News]:
     now = found.clock.now()
-    fresh = [each for info in infos for each in news(seen.get(info.id), info, now)]
+    shown = map(found.showing.activity, infos)
+    fresh = [each for info in shown for each in news(seen.get(info.id), info, now)]
     return sorted(fresh, key=lambda each: each.at)
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from taskq.cli.activity import activity_fields, attempts, progress_text
 from taskq.cli.output import emit_table, say
 from taskq.cli.text import duration
 from taskq.model import Status
+from taskq.showing import Showing
 from taskq.snapshot import ActivityInfo, Tree, TreeNode
 
 _COLUMNS = ("type", "status", "attempts", "ran", "step", "progress", "id")
@@ -22,6 +25,12 @@ def tree_fields(tree: Tree) -> dict[str, object]:
         for node in tree.nodes
     ]
     return {"root_id": tree.root_id, "nodes": nodes, "cut": tree.cut}
+
+
+def shown_tree(tree: Tree, showing: Showing) -> Tree:
+    """The same with each activity as it may be shown."""
+    nodes = tuple(replace(node, info=showing.activity(node.info)) for node in tree.nodes)
+    return replace(tree, nodes=nodes)
 
 
 def emit_tree(tree: Tree, shown: UUID, now: datetime) -> None:

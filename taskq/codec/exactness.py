@@ -317,8 +317,8 @@ def compare(given: object, read: object, *, label: str) -> bool:
 
     Types must be the same and values equal. Four differences are allowed: the order of dict keys,
     an ``int`` that came back as the equal ``float`` because ``float`` is annotated, a UUID of a
-    database driver's own subclass, and what came back as a secret of itself. Returns whether some ``int`` became a ``float``: then the text
-    of ``read`` is the canonical one.
+    database driver's own subclass, and what came back as a secret of itself. Returns whether some
+    ``int`` became a ``float``: then the text of ``read`` is the canonical one.
     """
     widened = False
     pending: list[tuple[object, object, Place | None]] = [(given, read, None)]

@@ -127,4 +127,4 @@ def _inside(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def _spelled(kind: Any) -> str:
-    return cast("str", kind.__qualname__) if isinstance(kind, type) else str(kind)
+    return kind.__qualname__ if isinstance(kind, type) else str(kind)

@@ -48,9 +48,9 @@ def _places(info: inspect.Type, path: str, outer: tuple[int, ...]) -> Iterator[s
 def _steps(info: inspect.Type) -> list[tuple[str, inspect.Type]]:
     """The step to each part of a value of this type; none where parts have no place."""
     match info:
-        case (
-            inspect.StructType(array_like=False) | inspect.DataclassType() | inspect.TypedDictType()
-        ):
+        case inspect.StructType() if info.array_like:
+            return []
+        case inspect.StructType() | inspect.DataclassType() | inspect.TypedDictType():
             return [(field.encode_name, field.type) for field in info.fields]
         case inspect.DictType():
             return [("*", info.value_type)]

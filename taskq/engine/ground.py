@@ -21,8 +21,8 @@ class Ground(Struct, frozen=True, kw_only=True):
     """What most parts need: who this worker is, its ways out, and what it holds.
 
     Calls to ``backend`` go through ``access``. ``emit`` publishes an event and does not raise;
-    ``random`` gives numbers in 0 to 1. ``hide`` gives a text to be recorded about an attempt without
-    the secrets that it was given.
+    ``random`` gives numbers in 0 to 1. ``hide`` takes the secrets that an attempt was given out of
+    a text that is to be recorded about it.
     """
 
     worker: UUID

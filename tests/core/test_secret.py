@@ -48,7 +48,13 @@ class Dotted(msgspec.Struct, rename={"key": "a.key"}):
 
 def test_no_text_of_it_shows_the_value() -> None:
     secret = Secret(CANARY)
-    texts = [repr(secret), str(secret), f"{secret}", f"{secret!r:>20}", "%s" % secret, f"{[secret]}"]
+    texts = [
+        repr(secret),
+        str(secret),
+        f"{secret}",
+        f"{secret!r:>20}",
+        f"{[secret]}",
+    ]
     assert not [text for text in texts if CANARY in text]
     assert secret.reveal() == CANARY
 
@@ -94,7 +100,6 @@ def nested(
     keys: dict[str, Secret[bytes]],
     price: Secret[Decimal],
     any: Secret[Any],
-    bare: Secret = Secret(None),  # type: ignore[type-arg]
     none: Secret[str] | None = None,
 ) -> None: ...
 
@@ -107,12 +112,19 @@ def test_secrets_are_read_back_typed_wherever_they_are() -> None:
         "keys": {"a": Secret(b"\0\1")},
         "price": Secret(Decimal("1.10")),
         "any": Secret({"b": [1, None], "a": 10**30}),
-        "bare": Secret("x"),
         "none": None,
     }
     text, read = encoded(nested, **given)
     assert read == given
     assert '"any":{"a":1000000000000000000000000000000,"b":[1,null]}' in text
+
+
+def test_without_a_type_a_secret_holds_any_value() -> None:
+    def keep(value: Any) -> None: ...
+
+    keep.__annotations__["value"] = Secret
+    assert encoded(keep, Secret({"a": [1]}))[1] == {"value": Secret({"a": [1]})}
+    assert Codec(keep).secrets == {"value"}
 
 
 def test_the_codec_knows_where_secrets_are() -> None:
@@ -124,7 +136,6 @@ def test_the_codec_knows_where_secrets_are() -> None:
         "keys.*",
         "price",
         "any",
-        "bare",
         "none",
     }
 
@@ -185,7 +196,7 @@ def test_a_secret_of_the_wrong_type_is_refused_without_its_value() -> None:
 
 
 def test_a_secret_where_none_is_annotated_is_refused_without_its_value() -> None:
-    def send(to: str, body) -> None: ...  # type: ignore[no-untyped-def]
+    def send(to: str, body: Any) -> None: ...
 
     for call in ({"to": Secret(CANARY), "body": 1}, {"to": "ada", "body": [Secret(CANARY)]}):
         with pytest.raises(SerializationError, match="annotate it as Secret") as caught:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from taskq import TaskQ
 from taskq.errors import ConfigurationError
 from taskq.settings import Configuration, configuration
 from taskq.settings.origin import Argument, Default, FileKey, Variable
@@ -229,3 +230,13 @@ def test_a_file_of_another_kind_is_refused(folder: Path) -> None:
     (folder / "taskq.yaml").write_text("lease: 3\n", encoding="utf-8")
 
     assert "is neither a .toml nor a .json file" in problem(CONFIG="taskq.yaml")
+
+
+def test_names_to_redact_come_as_a_text_or_a_list(folder: Path) -> None:
+    pyproject(folder, 'redact = ["iban", " birth-date "]')
+    assert read().settings.redact == ("iban", "birth-date")
+    assert read(REDACT="iban,birth-date,").settings.redact == ("iban", "birth-date")
+    app = TaskQ("memory://", redact="iban")
+    assert app.settings.redact == ("iban",)
+    assert app.redaction.hides("IBAN no.") and app.redaction.hides("password")
+    assert "redact: '-'" in problem(REDACT="iban,-") and "TASKQ_REDACT" in problem(REDACT="-")

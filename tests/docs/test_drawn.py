@@ -16,7 +16,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 def drawn_pages() -> list[str]:
     plain = (
         "benchmarks.md",
-        "console.md",
         "dead-letters.md",
         "decisions.md",
         "filters.md",

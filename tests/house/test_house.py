@@ -34,6 +34,9 @@ CORE = {
     "schedule",
     "defining",
     "reserved",
+    "redaction",
+    "secret",
+    "showing",
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

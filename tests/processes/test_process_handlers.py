@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from taskq import ActivityDeadLettered, ActivityFailed
+from taskq import ActivityDeadLettered, ActivityFailed, Secret
 from taskq.context import Context
 from taskq.events import Event, ProcessDied
 from taskq.middleware import Next
@@ -55,6 +55,19 @@ async def test_the_context_is_there_to_be_read_and_progress_is_reported() -> Non
         "cancelled": False,
     }
     assert progress is not None and (progress.done, progress.note) == (1000, "all")
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_secret_is_one_there_too_and_nothing_of_it_is_recorded() -> None:
+    """threat:T14; also where an error's text is cut within it"""
+    future = work.tell.delay(Secret("canary-in-a-process"))
+    async with worker(concurrency=1):
+        with pytest.raises(ActivityDeadLettered) as caught:
+            await future
+    progress = future.info().progress
+    assert progress is not None and progress.note == "with [redacted]"
+    assert caught.value.error.message.endswith("[reda…")
+    assert "canary" not in f"{caught.value.error}{progress}"
 
 
 async def test_children_are_stored_and_awaited_through_the_worker() -> None:

@@ -13,7 +13,7 @@ import time
 from contextvars import copy_context
 from pathlib import Path
 
-from taskq import InvalidState, NonRetryError, RetryError, Snooze, TaskQ, current
+from taskq import InvalidState, NonRetryError, RetryError, Secret, Snooze, TaskQ, current
 from taskq.processes.line import Line
 from taskq.processes.wire import Returned, framed
 
@@ -28,6 +28,12 @@ def pid() -> int:
 @app.activity(run_in="process")
 def add(one: int, other: int) -> int:
     return one + other
+
+
+@app.activity(run_in="process", max_retries=0)
+def tell(pin: Secret[str]) -> None:
+    current().progress(1, note=f"with {pin.reveal()}")
+    raise ValueError("x" * 4090 + pin.reveal() + f" {pin}")
 
 
 @app.activity(run_in="process", timeout=0.7, max_retries=0)

@@ -39,6 +39,7 @@ class MemoryOperator(MemoryRecorder):
         *,
         command: Command,
         arguments: Mapping[UUID, str] | None = None,
+        kept: Mapping[UUID, str] | None = None,
         delay: float = 0.0,
         spread: float = 0.0,
     ) -> Mapping[UUID, Status]:
@@ -50,7 +51,11 @@ class MemoryOperator(MemoryRecorder):
 
         def change(row: Row, now: datetime) -> None:
             wait = delay + spread * places[row.id] / len(places)
-            self._restart(row, now, command, edited.get(row.id), wait)
+            payload = edited.get(row.id)
+            before = None if payload is None else (kept or {}).get(row.id, row.activity.payload)
+            detail = retry_detail(command, row.status, row.error, before)
+            row.note(Note.RETRIED, now, detail, None)
+            self._restart(row, now, payload, wait)
 
         def digests() -> dict[str, object]:
             return _digests(self._tables, RETRYABLE_BY_OPERATOR, places, edited)
@@ -125,11 +130,7 @@ class MemoryOperator(MemoryRecorder):
         self._tell(changes)
         return before
 
-    def _restart(
-        self, row: Row, now: datetime, command: Command, payload: str | None, wait: float
-    ) -> None:
-        before = None if payload is None else row.activity.payload
-        row.note(Note.RETRIED, now, retry_detail(command, row.status, row.error, before), None)
+    def _restart(self, row: Row, now: datetime, payload: str | None, wait: float) -> None:
         if payload is not None:
             self._edit(row, payload)
         row.retry_count = row.crash_count = 0

@@ -59,6 +59,7 @@ class CommonStore(SqlPruner, SqlQueues, SqlSchedules, SqlRecorded):
         *,
         command: Command,
         arguments: Mapping[UUID, str] | None = None,
+        kept: Mapping[UUID, str] | None = None,
         delay: float = 0.0,
         spread: float = 0.0,
     ) -> Mapping[UUID, Status]:
@@ -68,6 +69,7 @@ class CommonStore(SqlPruner, SqlQueues, SqlSchedules, SqlRecorded):
             ids=ids,
             command=command,
             arguments=arguments or {},
+            kept=kept or {},
             delay=delay,
             spread=spread,
         )

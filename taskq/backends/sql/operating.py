@@ -40,6 +40,7 @@ def retry(
     *,
     command: Command,
     arguments: Mapping[UUID, str],
+    kept: Mapping[UUID, str],
     delay: float,
     spread: float,
 ) -> Answer:
@@ -59,8 +60,11 @@ def retry(
         (_restart(row, now, waits[row.id]) for row in again),
     )
     _edit(connection, {row.id: arguments[row.id] for row in again if row.id in arguments})
+    before = {**old, **{id: kept[id] for id in old if id in kept}}
     details = {
-        row.id: retry_detail(command, Status(row.status), rows.error_of(row.error), old.get(row.id))
+        row.id: retry_detail(
+            command, Status(row.status), rows.error_of(row.error), before.get(row.id)
+        )
         for row in again
     }
     _note(connection, now, Note.RETRIED, again, details)

@@ -107,8 +107,9 @@ def describe(
 ) -> ErrorInfo:
     """An exception as data: qualified type name, message, traceback text, each storable and cut.
 
-    They go through ``hide`` before they are cut, so that no part of a secret is left at an end. Local variables are never recorded. Whatever the exception's own methods do, this returns.
-    A group that holds a single exception goes by that one's name and message.
+    They go through ``hide`` before they are cut, so that no part of a secret is left at an end.
+    Local variables are never recorded. Whatever the exception's own methods do, this returns. A
+    group that holds a single exception goes by that one's name and message.
     """
     named = sole(error)
     return ErrorInfo(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from litestar import Request, post
@@ -15,7 +13,6 @@ from msgspec import Meta
 
 from taskq.bulk.action import Action
 from taskq.bulk.order import order_of
-from taskq.codec import from_json
 from taskq.editing import Edit
 from taskq.model import Priority
 from taskq.reserved import RESERVED
@@ -78,7 +75,7 @@ async def retry(
     info = await current(console, id, data, Action.RETRY, again=again)
     _check_reserved(info, data, identity)
     with refusals():
-        edit = None if again else await _edit(console, request, data, info)
+        edit = None if again else await _edit(request, data)
         met = await console.app.operator.aretry([id], edit=edit, **asked)
     return answered(id, Action.RETRY, met, again=again)
 
@@ -175,25 +172,15 @@ def _check_reserved(info: ActivityInfo, asked: RetryAsked, identity: Identity) -
         raise Problem(403, "forbidden", "a bulk delete is retried by an admin only")
 
 
-async def _edit(
-    console: Console, request: Request[Any, Any, Any], asked: RetryAsked, info: ActivityInfo
-) -> Edit | None:
-    """The other arguments that were given, with what was hidden put back."""
+async def _edit(request: Request[Any, Any, Any], asked: RetryAsked) -> Edit | None:
+    """The other arguments that were given."""
     if asked.arguments is None and asked.changes is None:
         return None
     if asked.arguments is not None and asked.changes is not None:
         detail = "arguments are all of them anew, changes single ones: give one of both"
         raise Problem(400, "bad_request", detail)
-    stored = from_json(info.payload, label="the stored arguments")
-    old: Mapping[str, object] = {}
-    if isinstance(stored, dict):
-        old = cast("Mapping[str, object]", stored)
-    restored = partial(console.app.showing.restored, info.type, old=old)
-    arguments = await exact(request, "arguments")
-    changes = await exact(request, "changes")
     return Edit(
-        arguments=None if arguments is None else restored(arguments),
-        changes=None if changes is None else restored(changes),
+        arguments=await exact(request, "arguments"), changes=await exact(request, "changes")
     )
 
 
