@@ -85,6 +85,8 @@ _SHORTEST_LINE: Final = 8
 """The same for one line of a secret that has several."""
 
 _MASKED: Final = f'"{MASK}"'
+_LONGEST_KNOWN: Final = 100
+"""Characters of a name about which is remembered whether it hides."""
 _Tree: TypeAlias = "dict[str, _Tree]"
 """The places that are hidden, by their steps. A step without steps below is hidden whole."""
 
@@ -128,9 +130,7 @@ class Redaction(Struct, frozen=True):
 
     def hides(self, name: str) -> bool:
         """Whether a member of this name is hidden."""
-        plain = plain_name(name)
-        names = self.names - {"token"} if plain in COUNTS else self.names
-        return bool(names) and _any_of(names).search(plain) is not None
+        return _hides(self.names, name) if len(name) <= _LONGEST_KNOWN else _told(self.names, name)
 
     def text(self, json_text: str, secret: Collection[str] = ()) -> str:
         """The JSON text with ``"[redacted]"`` in place of each hidden value, otherwise unchanged.
@@ -236,11 +236,11 @@ class Redaction(Struct, frozen=True):
 
     def _step(self, key: str, here: list[_Tree]) -> tuple[bool, list[_Tree]]:
         """Whether the member is hidden, and what is below it."""
-        below = [tree[step] for tree in here for step in (key, _ANY) if step in tree]
+        below = [tree[step] for tree in here if tree for step in (key, _ANY) if step in tree]
         return not all(below) or self.hides(key), below
 
 
-class Quiet(Struct):
+class Quiet(Struct, frozen=True):
     """What holds stored values: its ``repr`` tells which there are and shows none of them, so that
     a program may print what it meets."""
 
@@ -248,11 +248,12 @@ class Quiet(Struct):
         fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
         return f"{type(self).__name__}({fields})"
 
-    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Every field; of those that hold values, the mask."""
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            yield name, _SHOWN_MASK if value and name in _HOLDING else value
+        fields = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return [
+            (name, _STAND_IN if value and name in _HOLDING else value) for name, value in fields
+        ]
 
 
 class _Mask:
@@ -260,7 +261,7 @@ class _Mask:
         return MASK
 
 
-_SHOWN_MASK: Final = _Mask()
+_STAND_IN: Final = _Mask()
 _HOLDING: Final = frozenset({"payload", "result", "arguments", "metadata"})
 
 
@@ -305,6 +306,18 @@ def _tree(paths: Collection[str]) -> _Tree:
             node = node.setdefault(step, {})
         node[last] = {}
     return tree
+
+
+@lru_cache(4096)
+def _hides(names: frozenset[str], name: str) -> bool:
+    return _told(names, name)
+
+
+def _told(names: frozenset[str], name: str) -> bool:
+    plain = plain_name(name)
+    if plain in COUNTS:
+        names -= {"token"}
+    return bool(names) and _any_of(names).search(plain) is not None
 
 
 @lru_cache(32)

@@ -23,6 +23,7 @@ from taskq import (
     Priority,
     Progress,
     RetryPolicy,
+    Secret,
     SyncTask,
     TaskQ,
     as_completed,
@@ -41,6 +42,15 @@ async def send_email(to: str, subject: str = "Welcome") -> str:
 @taskq.activity(priority=Priority.HIGH, max_retries=5, timeout=30)
 async def charge(amount: float) -> bytes:
     return b""
+
+
+@taskq.activity
+async def log_in(user: str, password: Secret[str]) -> bool:
+    assert_type(password.reveal(), str)
+    return bool(user)
+
+
+assert_type(log_in.delay("ada", Secret("x")), ActivityFuture[bool])
 
 
 @taskq.activity

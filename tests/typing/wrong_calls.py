@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
-from taskq import ActivityFuture, AsyncTask, Priority, TaskQ, as_completed, current, gather
+from taskq import ActivityFuture, AsyncTask, Priority, Secret, TaskQ, as_completed, current, gather
 from taskq.canvas import Canvas, Flow
 
 taskq = TaskQ("memory://")
@@ -21,6 +21,14 @@ async def send_email(to: str, subject: str = "Welcome") -> str:
 @taskq.activity
 async def measure(text: str) -> int:
     return len(text)
+
+
+@taskq.activity
+async def log_in(user: str, password: Secret[str]) -> None: ...
+
+
+log_in.delay("ada", "x")  # wrong
+log_in.delay("ada", Secret(1))  # wrong
 
 
 @taskq.activity(max_retries=2)
