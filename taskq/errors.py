@@ -6,6 +6,7 @@
     ├── SerializationError          a value cannot be stored and read back exactly (a ValueError)
     ├── BackendError
     │   ├── BackendUnavailable      the store cannot be reached or is busy; trying again may help
+    │   │   └── QueryTimeout        a question took too long and was stopped
     │   ├── SchemaError             the store's tables are missing, too old or too new
     │   ├── Unstorable              the store refuses a value; trying again will not help
     │   └── EnqueueTimeout          a call was not stored within its deadline (also a TimeoutError)
@@ -76,6 +77,11 @@ class BackendError(TaskQError):
 
 class BackendUnavailable(BackendError):
     """The store cannot be reached, is locked, full or shutting down. Trying again may help."""
+
+
+class QueryTimeout(BackendUnavailable):
+    """The store stopped a statement that took longer than it may. Ask for less at a time, or again
+    when it has less to do."""
 
 
 class SchemaError(BackendError):

@@ -8,6 +8,7 @@ import hmac
 import re
 import secrets
 from typing import Final
+from unicodedata import normalize
 
 from msgspec import Struct
 
@@ -63,6 +64,10 @@ class PasswordHash(Struct, frozen=True):
         made = _scrypt(password, self.salt, self.cost, self.block, self.lanes)
         return hmac.compare_digest(made, self.digest) and len(password) <= LONGEST
 
+    def of_nobody(self) -> PasswordHash:
+        """One that fits no password and takes as long as this."""
+        return PasswordHash(self.cost, self.block, self.lanes, bytes(16), bytes(32))
+
 
 def hashed(password: str) -> PasswordHash:
     """What to keep of a password; another salt each time."""
@@ -75,7 +80,7 @@ NOBODYS: Final = PasswordHash(_COST, _BLOCK, _LANES, bytes(16), bytes(32))
 
 
 def _scrypt(password: str, salt: bytes, cost: int, block: int, lanes: int) -> bytes:
-    data = password[:LONGEST].encode(errors="surrogatepass")
+    data = normalize("NFKC", password[:LONGEST]).encode(errors="surrogatepass")
     return hashlib.scrypt(data, salt=salt, n=cost, r=block, p=lanes, maxmem=2 * _MEMORY, dklen=32)
 
 

@@ -19,7 +19,7 @@ from taskq.model import Status
 from taskq.snapshot import ActivityInfo, Filter
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_TEXT: Final = re.compile(r"([0-9a-f]{32})(?:\.([0-9]{1,16}))?\Z")
+_TEXT: Final = re.compile(r"([0-9a-f]{32})(?:\.([0-9]{1,18}))?\Z")
 
 
 class Order(StrEnum):

@@ -26,6 +26,7 @@ from taskq.backends.inspector import Inspector
 from taskq.backends.operator import Operator
 from taskq.backends.pruning import Deletion, Mark, Pruned, Pruner
 from taskq.backends.queueing import QueueReader, Queues
+from taskq.backends.reading import Readable, Reader
 from taskq.backends.scheduling import Due, Fired, Place, ScheduleReader, Schedules
 from taskq.backends.transactional import CallerTransaction, Enlisted, Transactional
 from taskq.clock import Clock
@@ -57,6 +58,8 @@ __all__ = (
     "Pruner",
     "QueueReader",
     "Queues",
+    "Readable",
+    "Reader",
     "Renewal",
     "ScheduleReader",
     "Schedules",

@@ -29,6 +29,7 @@ from taskq.cli.retry import retry_command
 from taskq.cli.schedules import schedules_command
 from taskq.cli.steer import priority_command, reschedule_command, run_now_command
 from taskq.cli.tail import tail_command
+from taskq.cli.web_password import web_password_command
 from taskq.cli.worker import worker_command
 from taskq.version import VERSION
 
@@ -70,6 +71,7 @@ for _command in (
     demo_command,
     doctor_command,
     config_command,
+    web_password_command,
     version_command,
 ):
     commands.add_command(_command)

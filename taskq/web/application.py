@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import cast
+from typing import Any, cast
 
-from litestar import Litestar
+from litestar import Litestar, Request
+from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
@@ -14,7 +15,9 @@ from taskq import logs
 from taskq.errors import ConfigurationError
 from taskq.web.access import guard_of, identity_of
 from taskq.web.api import ROUTES
+from taskq.web.api.document import HANDLERS
 from taskq.web.console import Console
+from taskq.web.content import check_content
 from taskq.web.pages import PAGES
 from taskq.web.permissions import LOOKING, PERMISSIONS, Route
 from taskq.web.problem import on_error, problem_of
@@ -38,10 +41,17 @@ def application(console: Console) -> Litestar:
     Raises ConfigurationError for a route without permission in the table.
     """
     parameters = Parameters()
+    handlers = [*_served(console)]
+
+    async def check(request: Request[Any, Any, Any]) -> None:
+        await parameters.check(request)
+        await check_content(request)
+
     built = Litestar(
-        route_handlers=[*_served(console)],
+        route_handlers=handlers,
+        state=State({HANDLERS: handlers}),
         guards=[guard_of(console.access)],
-        before_request=parameters.check,
+        before_request=check,
         dependencies={
             "console": Provide(lambda: console, sync_to_thread=False),
             "identity": Provide(identity_of),

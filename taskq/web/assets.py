@@ -10,11 +10,11 @@ from typing import Final
 from msgspec import Struct
 
 TYPES: Final[Mapping[str, str]] = {
-    "console.css": "text/css; charset=utf-8",
-    "index.js": "text/javascript; charset=utf-8",
-    "login.js": "text/javascript; charset=utf-8",
+    "console.css": "text/css",
+    "index.js": "text/javascript",
+    "login.js": "text/javascript",
 }
-"""All files that are served, and what they are."""
+"""All files that are served, and what they are; in UTF-8."""
 PAGES: Final = ("index.html", "login.html")
 """Pages; in them ``{static}`` stands for the folder of this version's files."""
 

@@ -9,6 +9,7 @@ from taskq.app import TaskQ
 from taskq.backends import Inspector
 from taskq.web.access import Access
 from taskq.web.options import ConsoleOptions
+from taskq.web.reading import Reading
 from taskq.web.role import Identity, Role
 
 T = TypeVar("T")
@@ -28,14 +29,19 @@ class Console:
         self.app = app
         self.options = options
         self.access = Access(app.settings, options, app.clock)
-        self.reader: Inspector = app.client.store
+        self._reading = Reading(app.client)
+        self.reader: Inspector = self._reading.inspector
 
     async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
         """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises
         BackendUnavailable where there is no answer in time."""
-        return await self.app.client.call(function, *args, deadline=PATIENCE)
+        return await self._reading.ask(function, *args, deadline=PATIENCE)
 
     def shows_payloads(self, identity: Identity) -> bool:
         """Whether somebody may see arguments, results, error texts and what was reported: viewers
         only by the setting ``web_viewer_payloads``."""
         return identity.role > Role.VIEWER or self.app.settings.web_viewer_payloads
+
+    async def aclose(self) -> None:
+        """Give back the reader's connections. Safe to repeat; asked again, it opens them again."""
+        await self._reading.aclose()

@@ -14,7 +14,7 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 
 
 def _page(name: str) -> Response[str]:
-    return Response(_ASSETS.pages[name], media_type="text/html; charset=utf-8")
+    return Response(_ASSETS.pages[name], media_type="text/html")
 
 
 @get("/", include_in_schema=False)

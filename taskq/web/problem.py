@@ -16,6 +16,7 @@ from taskq.errors import (
     ConfigurationError,
     FilterError,
     InvalidState,
+    QueryTimeout,
     SerializationError,
 )
 
@@ -60,6 +61,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(404, "not_found", str(error))
         case InvalidState():
             return Problem(409, "wrong_state", str(error))
+        case QueryTimeout():
+            return Problem(503, "too_slow", str(error), headers={"retry-after": "2"})
         case BackendUnavailable():
             detail = "the database cannot be reached at this moment"
             return Problem(503, "unavailable", detail, headers={"retry-after": "2"})
@@ -67,6 +70,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(400, "bad_request", str(error))
         case ValidationException():
             return Problem(400, "bad_request", _sentence(error))
+        case RecursionError():
+            return Problem(400, "bad_request", "the body is nested too deeply to be read")
         case HTTPException():
             return Problem(error.status_code, _code(error.status_code), error.detail)
         case _:

@@ -19,8 +19,11 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
+from taskq import TaskQ
 from tests.chaos.arena import Arena
 from tests.chaos.audit import Finding, audit, report
+from tests.chaos.console import ALLOWED, HEADING, measured
+from tests.chaos.crowd import LARGEST_TREE
 from tests.chaos.nemesis import Nemesis
 from tests.chaos.orders import make_table
 from tests.chaos.site import SITES, Site
@@ -115,6 +118,12 @@ def counted(counts: Counter[str]) -> str:
 @click.option(
     "--ticks", type=click.IntRange(min=1), help="Instead: a schedule of so many seconds (60)."
 )
+@click.option(
+    "--console",
+    "crowd",
+    type=click.IntRange(min=LARGEST_TREE * 2),
+    help="Instead: how long the console takes over so many activities (1000000).",
+)
 @click.option("--keep", is_flag=True, help="Keep the folder though nothing is wrong.")
 def main(
     kind: str,
@@ -124,12 +133,16 @@ def main(
     workers: int,
     rate: float,
     ticks: int | None,
+    crowd: int | None,
     keep: bool,
 ) -> None:
     """Harm taskq for a while and check its promises; exit code 1 if one is broken."""
     seed = time.time_ns() % 1_000_000 if seed is None else seed
     if ticks is not None:
         ticking_run(kind, ticks=ticks, seed=seed, workers=workers)
+        return
+    if crowd is not None:
+        console_run(kind, crowd)
         return
     click.echo(f"seed {seed}: {seconds:g} s of harm on {kind} to {workers} workers on {backend}")
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
@@ -169,6 +182,26 @@ def ticking_run(kind: str, *, ticks: int, seed: int, workers: int) -> None:
         click.echo(f"broken; see {folder}")
         raise SystemExit(1)
     shutil.rmtree(folder)
+    click.echo("sound")
+
+
+def console_run(kind: str, number: int) -> None:
+    """Measure every route of the console that looks; exit code 1 where one is too slow."""
+    click.echo(f"the console over {number} activities on {kind}")
+    folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
+    with SITES[kind](folder) as site:
+        if kind == "sqlite":
+            app = TaskQ(site.database.url)
+            app.stats()  # makes the tables
+            app.close()
+        click.echo(HEADING)
+        measures = measured(
+            site.database.url, number, tell=lambda measure: click.echo(str(measure))
+        )
+    shutil.rmtree(folder)
+    if any(measure.p95 > ALLOWED for measure in measures):
+        click.echo("too slow")
+        raise SystemExit(1)
     click.echo("sound")
 
 

@@ -132,3 +132,17 @@ def test_it_makes_no_database(cli, place: Path) -> None:
     cli("config", "app:taskq")
 
     assert list(place.glob("*.db")) == []
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_no_secret_of_the_console_is_shown(
+    cli, folder: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    """threat:T14"""
+    monkeypatch.setenv("TASKQ_WEB_TOKENS", "ada=admin:canary-0123456789-abc")
+    monkeypatch.setenv("TASKQ_WEB_SECRET", "canary" * 9)
+
+    result = cli("config", *form)
+
+    assert "ada=admin:" in result.stdout
+    assert "canary" not in result.output and "sha256" not in result.output

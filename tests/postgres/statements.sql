@@ -32,6 +32,10 @@ WHERE (SELECT set_config('synchronous_commit', 'off', true) AS set_config_1) IS 
 SELECT now()
 WHERE (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL AND (SELECT set_config('lock_timeout', $1::VARCHAR, true) AS set_config_2) IS NOT NULL;
 
+-- begin_reading
+SELECT now()
+WHERE (SELECT set_config('statement_timeout', $1::VARCHAR, true) AS set_config_1) IS NOT NULL;
+
 -- settle
 WITH held AS
 (SELECT given.id AS id, given.worker AS worker, given.claim AS claim, given.status AS status, given.retry_count AS retry_count, given.crash_count AS crash_count, given.isolate AS isolate, given.delay AS delay, given.result AS result, given.error AS error, given.error_kind AS error_kind, given.fingerprint AS fingerprint, given.only_if_expired AS only_if_expired, given.cancelled AS cancelled, given.note AS note, given.attempt AS attempt, given.detail AS detail, coalesce(taskq_activities.status = 'processing' AND taskq_activities.worker = given.worker AND taskq_activities.claim = given.claim AND (given.only_if_expired IS false OR taskq_activities.lease_until < now()), false) AS applies, given.cancelled IS NOT NULL AND taskq_activities.cancel_requested_at IS NOT NULL AS instead, taskq_activities.cancel_tree AS cancel_tree, taskq_activities.status AS status_before, taskq_activities.worker AS worker_before, taskq_activities.claim AS claim_before
@@ -71,12 +75,12 @@ WHERE (taskq_activities.status || '') = 'processing' AND taskq_activities.worker
 renewed AS
 (UPDATE taskq_activities SET lease_until=(now() + $1::FLOAT * interval '1 second') FROM held WHERE taskq_activities.id = held.id RETURNING taskq_activities.id),
 fresh AS
-(INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, suspended, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES ($12::UUID, $13::VARCHAR, $14::VARCHAR, $15::BIGINT, $16::VARCHAR, $17::VARCHAR, $18::INTEGER, $19::INTEGER, $20::INTEGER, $21::INTEGER, $22::VARCHAR, $23::VARCHAR, $24::VARCHAR, $25::TIMESTAMP WITH TIME ZONE, now(), $26::BIGINT, $27::VARCHAR) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, suspended = excluded.suspended, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail WHERE taskq_workers.beat < excluded.beat RETURNING taskq_workers.id),
+(INSERT INTO taskq_workers (id, name, host, pid, queues, types, concurrency, slots_used, suspended, threads_stuck, state, version, async_backend, started_at, seen_at, beat, detail) VALUES ($13::UUID, $14::VARCHAR, $15::VARCHAR, $16::BIGINT, $17::VARCHAR, $18::VARCHAR, $19::INTEGER, $20::INTEGER, $21::INTEGER, $22::INTEGER, $23::VARCHAR, $24::VARCHAR, $25::VARCHAR, $26::TIMESTAMP WITH TIME ZONE, now(), $27::BIGINT, $28::VARCHAR) ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, slots_used = excluded.slots_used, suspended = excluded.suspended, threads_stuck = excluded.threads_stuck, state = excluded.state, version = excluded.version, async_backend = excluded.async_backend, started_at = excluded.started_at, seen_at = excluded.seen_at, beat = excluded.beat, detail = excluded.detail WHERE taskq_workers.beat < excluded.beat RETURNING taskq_workers.id),
 counted AS
-(INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) SELECT bucket.minute AS minute, bucket.queue AS queue, bucket.type AS type, bucket.outcome AS outcome, bucket.count AS count, bucket.waits AS waits, bucket.runs AS runs
-FROM unnest($5::TIMESTAMP WITH TIME ZONE[], $6::TEXT[], $7::TEXT[], $8::TEXT[], $9::BIGINT[], $10::TEXT[], $11::TEXT[]) AS bucket(minute, queue, type, outcome, count, waits, runs)
+(INSERT INTO taskq_rollup (span, minute, queue, type, outcome, count, waits, runs) SELECT bucket.span AS span, bucket.minute AS minute, bucket.queue AS queue, bucket.type AS type, bucket.outcome AS outcome, bucket.count AS count, bucket.waits AS waits, bucket.runs AS runs
+FROM unnest($5::INTEGER[], $6::TIMESTAMP WITH TIME ZONE[], $7::TEXT[], $8::TEXT[], $9::TEXT[], $10::BIGINT[], $11::TEXT[], $12::TEXT[]) AS bucket(span, minute, queue, type, outcome, count, waits, runs)
 WHERE EXISTS (SELECT *
-FROM fresh) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = (least(taskq_rollup.count, 9007199254740991 - excluded.count) + excluded.count), waits = CASE WHEN ((taskq_rollup.waits ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.waits, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.waits, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_3
+FROM fresh) ON CONFLICT (span, minute, queue, type, outcome) DO UPDATE SET count = (least(taskq_rollup.count, 9007199254740991 - excluded.count) + excluded.count), waits = CASE WHEN ((taskq_rollup.waits ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.waits, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.waits, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_3
 FROM unnest(string_to_array(btrim(taskq_rollup.waits, '[]'), ','), string_to_array(btrim(excluded.waits, '[]'), ',')) WITH ORDINALITY AS "both"(a, b, place)) ELSE excluded.waits END, runs = CASE WHEN ((taskq_rollup.runs ~ '^\[[0-9]{1,15}(,[0-9]{1,15})*\]$') AND cardinality(string_to_array(btrim(taskq_rollup.runs, '[]'), ',')) = cardinality(string_to_array(btrim(excluded.runs, '[]'), ','))) THEN (SELECT '[' || array_to_string(array_agg(CAST("both".a AS BIGINT) + CAST("both".b AS BIGINT) ORDER BY "both".place), ',') || ']' AS anon_4
 FROM unnest(string_to_array(btrim(taskq_rollup.runs, '[]'), ','), string_to_array(btrim(excluded.runs, '[]'), ',')) WITH ORDINALITY AS "both"(a, b, place)) ELSE excluded.runs END RETURNING taskq_rollup.count)
  SELECT held.id, held.cancelled
@@ -340,6 +344,24 @@ WHERE anon_1.priority = best.level ORDER BY anon_1.risen DESC, anon_1.ready_at, 
 
 -- audit
 INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;
+
+-- listed by cause
+WITH RECURSIVE steps(value) AS
+(SELECT (SELECT min(taskq_activities.fingerprint) AS min_2
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL) AS value UNION ALL SELECT (SELECT min(taskq_activities.fingerprint) AS min_3
+FROM taskq_activities
+WHERE taskq_activities.fingerprint IS NOT NULL AND taskq_activities.fingerprint > steps.value) AS anon_3
+FROM steps
+WHERE steps.value IS NOT NULL)
+ SELECT anon_1.value, anon_2.queue, anon_2.status, count(*) AS count_1, min(anon_2.finished_at) AS min_1, max(anon_2.finished_at) AS max_1
+FROM (SELECT steps.value AS value
+FROM steps
+WHERE steps.value IS NOT NULL
+ LIMIT $1) AS anon_1 JOIN LATERAL (SELECT taskq_activities.queue AS queue, taskq_activities.status AS status, taskq_activities.finished_at AS finished_at
+FROM taskq_activities
+WHERE taskq_activities.fingerprint = anon_1.value AND NOT coalesce((taskq_activities.user_id || '') IS NOT NULL, false) ORDER BY taskq_activities.id DESC
+ LIMIT $2) AS anon_2 ON true GROUP BY anon_1.value, anon_2.queue, anon_2.status ORDER BY anon_1.value;
 
 -- audit entries
 SELECT taskq_audit.id, taskq_audit.at, taskq_audit.actor, taskq_audit.action, taskq_audit.reason, taskq_audit.target, taskq_audit.detail, taskq_audit.command_id
@@ -628,3 +650,140 @@ SELECT taskq_activities.id
 FROM taskq_activities
 WHERE NOT coalesce((taskq_activities.status || '') IN ($48::VARCHAR), false) AND NOT coalesce(CASE WHEN (taskq_activities.tags ~* $1::VARCHAR) THEN (CAST(taskq_activities.tags AS JSON) ->> $2::VARCHAR) = $3::VARCHAR ELSE $4::BOOLEAN END, false) AND (strpos(lower(taskq_activities.tags COLLATE "C"), $5::VARCHAR) > $6::INTEGER OR strpos(lower(taskq_activities.tags COLLATE "C"), $7::VARCHAR) > $8::INTEGER OR strpos(lower(taskq_activities.tags COLLATE "C"), $9::VARCHAR) > $10::INTEGER) AND NOT coalesce(substr(taskq_activities.user_id, $11::INTEGER, $12::INTEGER) = $13::VARCHAR, false) AND taskq_activities.created_at < $14::TIMESTAMP WITH TIME ZONE AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID AND (strpos(lower(taskq_activities.error COLLATE "C"), $17::VARCHAR) > $18::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $19::VARCHAR) > $20::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $21::VARCHAR) > $22::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $23::VARCHAR) > $24::INTEGER) AND (strpos(lower(taskq_activities.payload COLLATE "C"), $25::VARCHAR) > $26::INTEGER AND strpos(lower(taskq_activities.payload COLLATE "C"), $27::VARCHAR) > $28::INTEGER AND strpos(lower(taskq_activities.payload COLLATE "C"), $29::VARCHAR) > $30::INTEGER OR strpos(lower(taskq_activities.payload COLLATE "C"), $31::VARCHAR) > $32::INTEGER OR strpos(lower(taskq_activities.payload COLLATE "C"), $33::VARCHAR) > $34::INTEGER) AND (strpos(lower(taskq_activities.type COLLATE "C"), $35::VARCHAR) > $36::INTEGER OR strpos(lower(taskq_activities.payload COLLATE "C"), $37::VARCHAR) > $38::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $39::VARCHAR) > $40::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $41::VARCHAR) > $42::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $43::VARCHAR) > $44::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $45::VARCHAR) > $46::INTEGER) ORDER BY taskq_activities.id DESC
  LIMIT $47::INTEGER;
+
+-- search newest
+SELECT taskq_activities.id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND (strpos(lower(taskq_activities.type COLLATE "C"), $2::VARCHAR) > $3::INTEGER OR strpos(lower(taskq_activities.payload COLLATE "C"), $4::VARCHAR) > $5::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $6::VARCHAR) > $7::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $8::VARCHAR) > $9::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $10::VARCHAR) > $11::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $12::VARCHAR) > $13::INTEGER) AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM ((SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $14::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $17::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $18::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $19::INTEGER) ORDER BY id DESC
+ LIMIT $20::INTEGER) AS looked))) ORDER BY taskq_activities.id DESC
+ LIMIT $21::INTEGER;
+
+-- search newest: edge
+SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
+FROM ((SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $4::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $6::INTEGER) ORDER BY id DESC
+ LIMIT $7::INTEGER) AS looked) AS anon_1
+FROM taskq_activities
+WHERE taskq_activities.id = (SELECT looked.id
+FROM ((SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $4::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $6::INTEGER) ORDER BY id DESC
+ LIMIT $7::INTEGER) AS looked ORDER BY looked.id ASC
+ LIMIT $8::INTEGER);
+
+-- search newest: count
+SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND (strpos(lower(taskq_activities.type COLLATE "C"), $2::VARCHAR) > $3::INTEGER OR strpos(lower(taskq_activities.payload COLLATE "C"), $4::VARCHAR) > $5::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $6::VARCHAR) > $7::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $8::VARCHAR) > $9::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $10::VARCHAR) > $11::INTEGER OR strpos(lower(taskq_activities.error COLLATE "C"), $12::VARCHAR) > $13::INTEGER) AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM ((SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $14::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $17::INTEGER) UNION ALL (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $18::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $15::UUID AND $16::UUID ORDER BY taskq_activities.id DESC
+ LIMIT $19::INTEGER) ORDER BY id DESC
+ LIMIT $20::INTEGER) AS looked))) ORDER BY taskq_activities.id DESC
+ LIMIT $21::INTEGER) AS found;
+
+-- search oldest
+SELECT taskq_activities.id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE CASE WHEN (taskq_activities.tags ~* $1::VARCHAR) THEN (CAST(taskq_activities.tags AS JSON) ->> $2::VARCHAR) = $3::VARCHAR ELSE $4::BOOLEAN END AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $6::UUID AND $7::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $8::INTEGER) AS looked))) ORDER BY taskq_activities.id ASC
+ LIMIT $9::INTEGER;
+
+-- search oldest: edge
+SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $4::INTEGER) AS looked) AS anon_1
+FROM taskq_activities
+WHERE taskq_activities.id = (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $1::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $2::UUID AND $3::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $4::INTEGER) AS looked ORDER BY looked.id DESC
+ LIMIT $5::INTEGER);
+
+-- search oldest: count
+SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE CASE WHEN (taskq_activities.tags ~* $1::VARCHAR) THEN (CAST(taskq_activities.tags AS JSON) ->> $2::VARCHAR) = $3::VARCHAR ELSE $4::BOOLEAN END AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = $5::VARCHAR AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN $6::UUID AND $7::UUID ORDER BY taskq_activities.id ASC
+ LIMIT $8::INTEGER) AS looked))) ORDER BY taskq_activities.id ASC
+ LIMIT $9::INTEGER) AS found;
+
+-- search due
+SELECT taskq_activities.id, taskq_activities.ready_at AS at
+FROM taskq_activities
+WHERE (taskq_activities.status || '') IN ($6::VARCHAR) AND (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > ($2::TIMESTAMP WITH TIME ZONE, $3::UUID) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT $4::INTEGER) AS looked))) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT $5::INTEGER;
+
+-- search due: edge
+SELECT taskq_activities.id, taskq_activities.ready_at AS at, (SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > ($1::TIMESTAMP WITH TIME ZONE, $2::UUID) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT $3::INTEGER) AS looked) AS anon_1
+FROM taskq_activities
+WHERE taskq_activities.id = (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > ($1::TIMESTAMP WITH TIME ZONE, $2::UUID) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT $3::INTEGER) AS looked ORDER BY looked.ready_at DESC, looked.id DESC
+ LIMIT $4::INTEGER);
+
+-- search due: count
+SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS at
+FROM taskq_activities
+WHERE (taskq_activities.status || '') IN ($4::VARCHAR) AND (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.id = ANY (array((SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT $2::INTEGER) AS looked))) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT $3::INTEGER) AS found;
+
+-- search started
+SELECT taskq_activities.id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
+FROM taskq_activities
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.status = 'processing' AND (coalesce(taskq_activities.started_at, taskq_activities.created_at), taskq_activities.id) > ($2::TIMESTAMP WITH TIME ZONE, $3::UUID) ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT $4::INTEGER;
+
+-- search started: count
+SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
+FROM taskq_activities
+WHERE (taskq_activities.type || '') = $1::VARCHAR AND taskq_activities.status = 'processing' ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT $2::INTEGER) AS found;
+
+-- search: along indexes
+SELECT set_config($1::VARCHAR, $2::VARCHAR, true) AS set_config_1, set_config($3::VARCHAR, $4::VARCHAR, true) AS set_config_4, set_config($5::VARCHAR, $6::VARCHAR, true) AS set_config_7, set_config($7::VARCHAR, $8::VARCHAR, true) AS set_config_10, set_config($9::VARCHAR, $10::VARCHAR, true) AS set_config_13;

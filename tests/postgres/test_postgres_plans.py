@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,17 +21,21 @@ from taskq.backends.sql import (
     pruning_statements,
     reader,
     schedule_rows,
+    searching,
 )
 from taskq.backends.sql import statements as shared
 from taskq.backends.sql.postgres import claiming as postgres_claiming
 from taskq.backends.sql.postgres import statements
 from taskq.backends.sql.postgres import writer as postgres_writer
 from taskq.backends.sql.postgres.connections import Connections
+from taskq.backends.sql.searching import LARGEST_WINDOW, Patience
 from taskq.bridge import ResidentBridge
+from taskq.clock import SystemClock
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Failed, Succeeded, decide
 from taskq.model import Attempt, Status
+from taskq.search import Order
 from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.samples import beat, call, error, worker
 from tests.postgres_databases import Databases
@@ -56,6 +60,13 @@ SCHEDULES = """
     SELECT 's' || number, 1000, 'q0', 't0', '{}',
            '2030-01-01Z'::timestamptz + number * '1s'::interval
     FROM generate_series(1, 10000) AS number
+"""
+COUNTS = """
+    INSERT INTO taskq_rollup (span, minute, queue, type, outcome, count, waits, runs)
+    SELECT span, '2030-01-01Z'::timestamptz + number * span * '1s'::interval, 'q0', 't' || type,
+           'completed', 1, '[]', '[]'
+    FROM unnest(array[60, 600]) AS span, generate_series(0, 86400 / span - 1) AS number,
+         generate_series(1, 5) AS type
 """
 SLACK = 40
 """Rows that a statement may read beyond those that it asks for."""
@@ -94,7 +105,7 @@ def filled(databases: Databases) -> str:
 
     bridge.call_sync(fill)
     bridge.close()
-    databases.run(url, SCHEDULES)
+    databases.run(url, SCHEDULES, COUNTS)
     return url
 
 
@@ -378,10 +389,69 @@ def test_a_list_stops_at_its_page(
     assert max(rows_read(backend, bridge, READS[name])) <= 600
 
 
+SEARCHES: dict[str, tuple[str, Order]] = {
+    "a type that there is": ("type:t7", Order.NEWEST),
+    "a type that there is not": ("type:none", Order.NEWEST),
+    "a state and a tag": ("status:pending tag.a:b", Order.NEWEST),
+    "queues and a priority": ("queue:q0,q1 status:pending priority:low", Order.OLDEST),
+    "an argument": ("args.a:1", Order.NEWEST),
+    "text": ("nowhere", Order.OLDEST),
+    "an error": ("error:x", Order.NEWEST),
+    "what a user has not": ("-user:* -corr:c7", Order.NEWEST),
+    "a correlation and a type": ("corr:c7 type:none", Order.NEWEST),
+    "a tree and a type": (f"root:{ROOT.id} type:none", Order.OLDEST),
+    "ids": (f"id:{ROOT.id.hex[:12]} type:none", Order.NEWEST),
+    "what is due, of a type": ("status:scheduled type:none", Order.DUE),
+    "what is due": ("status:scheduled,retrying", Order.DUE),
+    "what runs": ("status:processing type:none", Order.STARTED),
+}
+
+
+@pytest.mark.parametrize("backend", ["analyzed"], indirect=True)
+@pytest.mark.parametrize("name", list(SEARCHES))
+def test_whatever_is_searched_for_a_statement_reads_no_more_than_its_window(
+    backend: PostgresBackend, bridge: ResidentBridge, name: str
+) -> None:
+    """threat:T7: of fifty thousand, to their end."""
+    text, order = SEARCHES[name]
+    filter = narrowed(Filter(), parsed(text))
+
+    def search(connection: Connection) -> object:
+        patience = Patience(60.0, SystemClock().monotonic)
+        return searching.search(
+            connection, FIRST, filter, order=order, limit=50, after=None, patience=patience
+        )
+
+    assert max(rows_read(backend, bridge, search)) <= LARGEST_WINDOW
+
+
+@pytest.mark.parametrize("text", ["", "status:pending", "queue:q1 type:t1", "nowhere"])
+def test_a_count_reads_no_more_than_its_cap_or_its_window(
+    backend: PostgresBackend, bridge: ResidentBridge, text: str
+) -> None:
+    def count(connection: Connection) -> object:
+        patience = Patience(60.0, SystemClock().monotonic)
+        filter = narrowed(Filter(), parsed(text))
+        return searching.count(connection, FIRST, filter, cap=1000, patience=patience)
+
+    assert max(rows_read(backend, bridge, count)) <= LARGEST_WINDOW
+
+
+def test_a_series_reads_the_buckets_that_it_answers(
+    backend: PostgresBackend, bridge: ResidentBridge
+) -> None:
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def series(connection: Connection) -> object:
+        return reader.series(connection, begin, begin + timedelta(hours=6), 600)
+
+    assert max(rows_read(backend, bridge, series)) <= 36 * 5 + SLACK
+
+
 def rows_read(
     backend: PostgresBackend, bridge: ResidentBridge, read: Callable[[Connection], object]
 ) -> list[int]:
-    """How many rows each step of a reader's statements read."""
+    """How many rows each step of a reader's statements read; none of them reads a table whole."""
     seen: list[tuple[str, Any]] = []
 
     def run(connection: Connection, _: object) -> list[int]:
@@ -395,7 +465,10 @@ def rows_read(
         for sql, values in seen:
             [[plan]] = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", values)
             found = plan if isinstance(plan, list) else json.loads(plan)
-            counts += [node.read for node in Node(found[0]["Plan"]).all()]
+            nodes = list(Node(found[0]["Plan"]).all())
+            whole = [node.table for node in nodes if node.kind == "Seq Scan"]
+            assert not {"taskq_activities", "taskq_rollup"}.intersection(whole), sql
+            counts += [node.read for node in nodes]
         return counts
 
     return bridge.call_sync(backend._facade.read, run)

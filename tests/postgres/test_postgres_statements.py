@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Executable
 
 from taskq.backends import ClaimRequest
+from taskq.backends.instants import FIRST
 from taskq.backends.sql import (
     PostgresBackend,
     auditing,
@@ -24,6 +25,7 @@ from taskq.backends.sql import (
     pruning_statements,
     queries,
     schedule_rows,
+    search_statements,
     statements,
 )
 from taskq.backends.sql.postgres import aging as postgres_aging
@@ -40,6 +42,7 @@ from taskq.bridge import ResidentBridge
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.lifecycle import Failed, decide
+from taskq.search import Cursor, Order
 from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.samples import beat, bucket, call, error, keyed, worker
 from tests.postgres.conftest import Sql
@@ -79,6 +82,24 @@ SHAPES = {
     "two queues, and two types of others": ClaimShape(queues=2, types=2),
 }
 TERMS = "-status:failed -tag.a:b tag.a:c* -user:a* age>1h id:01985e3c error:x args.a.b:7 text"
+SEARCHES = {
+    Order.NEWEST: "status:failed type:a text",
+    Order.OLDEST: "queue:a status:failed tag.a:b",
+    Order.DUE: "status:retrying type:a",
+    Order.STARTED: "status:processing type:a",
+}
+
+
+def searching() -> Iterator[tuple[str, Executable]]:
+    for order, text in SEARCHES.items():
+        filter = narrowed(Filter(), parsed(text))
+        ground = search_statements.ground(filter, order, ["a", "b"], FIRST, postgres=True)
+        after = Cursor(new_id(), FIRST if order in (Order.DUE, Order.STARTED) else None)
+        yield f"search {order}", search_statements.matches(ground, after, window=128, most=51)
+        if ground.windowed:
+            yield f"search {order}: edge", search_statements.edge(ground, after, window=128)
+        yield f"search {order}: count", search_statements.counted(ground, None, window=9, most=9)
+    yield "search: along indexes", search_statements.along_indexes()
 
 
 def all_statements() -> Iterator[tuple[str, Executable]]:
@@ -105,6 +126,8 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim (aging)", postgres_aging.claim(typed=False)
     yield "claim of types (aging)", postgres_aging.claim(typed=True)
     yield "audit", auditing.on_postgres()
+    by_cause = causes.counted_each(narrowed(Filter(), parsed("-user:*")), FIRST)
+    yield "listed by cause", by_cause
     yield "audit entries", auditing.recorded()
     for each in (*SCHEDULES, schedule_rows.add_on_postgres, schedule_rows.fire_on_postgres):
         yield each.__name__, each()
@@ -122,6 +145,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim (lawful)", postgres_statements.claim(SHAPES["one queue"], lawful=True)
     yield "listed by tag", queries.listed(Filter(tags={"a": "b"}), Page(), [])
     yield "listed by terms", queries.listed(narrowed(Filter(), parsed(TERMS)), Page(), [])
+    yield from searching()
 
 
 def test_every_statement_is_as_it_was_reviewed() -> None:
@@ -137,7 +161,7 @@ def test_every_statement_is_as_it_was_reviewed() -> None:
 
 def test_statements_are_compiled_once() -> None:
     for name, statement in all_statements():
-        if name.startswith("listed"):
+        if name.startswith(("listed", "search")):
             continue
         assert prepared(statement, None) is prepared(statement, None), name
     assert postgres_statements.claim(SHAPES["one type"]) is postgres_statements.claim(

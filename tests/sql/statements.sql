@@ -128,10 +128,10 @@ DELETE FROM taskq_workers WHERE taskq_workers.seen_at < :last;
 -- bucket
 SELECT taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
 FROM taskq_rollup
-WHERE taskq_rollup.minute = :minute AND taskq_rollup.queue = :queue AND taskq_rollup.type = :type AND taskq_rollup.outcome = :outcome;
+WHERE taskq_rollup.span = :span AND taskq_rollup.minute = :minute AND taskq_rollup.queue = :queue AND taskq_rollup.type = :type AND taskq_rollup.outcome = :outcome;
 
 -- put_bucket
-INSERT INTO taskq_rollup (minute, queue, type, outcome, count, waits, runs) VALUES (:minute, :queue, :type, :outcome, :count, :waits, :runs) ON CONFLICT (minute, queue, type, outcome) DO UPDATE SET count = excluded.count, waits = excluded.waits, runs = excluded.runs;
+INSERT INTO taskq_rollup (span, minute, queue, type, outcome, count, waits, runs) VALUES (:span, :minute, :queue, :type, :outcome, :count, :waits, :runs) ON CONFLICT (span, minute, queue, type, outcome) DO UPDATE SET count = excluded.count, waits = excluded.waits, runs = excluded.runs;
 
 -- get
 SELECT taskq_activities.id, taskq_activities.type, taskq_activities.queue, taskq_activities.status, taskq_activities.priority, taskq_activities.payload, taskq_activities.result, taskq_activities.error, taskq_activities.fingerprint, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.started_at, taskq_activities.finished_at, taskq_activities.lease_until, taskq_activities.cancel_requested_at, taskq_activities.worker, taskq_activities.claim, taskq_activities.isolate, taskq_activities.parent_id, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.idempotency_key, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.progress, taskq_activities.tags, taskq_activities.metadata, taskq_activities.error_kind
@@ -176,9 +176,9 @@ FROM taskq_workers
 WHERE taskq_workers.seen_at >= :since ORDER BY taskq_workers.started_at DESC, taskq_workers.id DESC;
 
 -- series
-SELECT taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome, taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
+SELECT taskq_rollup.span, taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome, taskq_rollup.count, taskq_rollup.waits, taskq_rollup.runs
 FROM taskq_rollup
-WHERE taskq_rollup.minute >= :since AND taskq_rollup.minute < :until ORDER BY taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome;
+WHERE taskq_rollup.span = :span AND taskq_rollup.minute >= :since AND taskq_rollup.minute < :until ORDER BY taskq_rollup.minute, taskq_rollup.queue, taskq_rollup.type, taskq_rollup.outcome;
 
 -- orphans
 SELECT taskq_activities.id
@@ -398,12 +398,18 @@ WHERE taskq_activities.status = 'pending' AND taskq_activities.parent_id IS NOT 
 -- link
 INSERT INTO taskq_events (id, activity_id, at, kind, attempt, claim, worker, detail) VALUES (:id, :activity_id, :at, :kind, :attempt, :claim, :worker, :detail) ON CONFLICT (activity_id, detail) WHERE kind = 'linked' DO NOTHING;
 
--- counted
+-- counted_of
 SELECT anon_1.queue, anon_1.status, count(*) AS count_1, min(anon_1.finished_at) AS min_1, max(anon_1.finished_at) AS max_1
 FROM (SELECT taskq_activities.queue AS queue, taskq_activities.status AS status, taskq_activities.finished_at AS finished_at
 FROM taskq_activities
-WHERE taskq_activities.fingerprint = :fingerprint_1 AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
- LIMIT :param_2 OFFSET :param_3) AS anon_1 GROUP BY anon_1.queue, anon_1.status;
+WHERE taskq_activities.fingerprint = :cause AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
+ LIMIT :cap OFFSET :param_2) AS anon_1 GROUP BY anon_1.queue, anon_1.status;
+
+-- newest_of
+SELECT taskq_activities.id
+FROM taskq_activities
+WHERE taskq_activities.fingerprint = :cause AND (taskq_activities.queue || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.user_id || '') IS NOT NULL ORDER BY taskq_activities.id DESC
+ LIMIT :param_2 OFFSET :param_3;
 
 -- prune (trees)
 WITH RECURSIVE found(top, id, status, since) AS
@@ -597,6 +603,11 @@ FROM taskq_audit
 WHERE :before IS NULL OR taskq_audit.id < :before ORDER BY taskq_audit.id DESC
  LIMIT :limit OFFSET :param_1;
 
+-- audit entries of commands
+SELECT taskq_audit.id, taskq_audit.at, taskq_audit.actor, taskq_audit.action, taskq_audit.reason, taskq_audit.target, taskq_audit.detail, taskq_audit.command_id
+FROM taskq_audit
+WHERE taskq_audit.command_id IN (__[POSTCOMPILE_ids]);
+
 -- all_schedules
 SELECT taskq_schedules.name, taskq_schedules.cron, taskq_schedules.every_ms, taskq_schedules.timezone, taskq_schedules.jitter_ms, taskq_schedules.catch_up, taskq_schedules.overlap, taskq_schedules.queue, taskq_schedules.type, taskq_schedules.payload, taskq_schedules.options, taskq_schedules.digest, taskq_schedules.revision, taskq_schedules.next_at, taskq_schedules.last_at, taskq_schedules.last_activity_id, taskq_schedules.fired, taskq_schedules.skipped, taskq_schedules.paused_at, taskq_schedules.created_at, taskq_schedules.updated_at
 FROM taskq_schedules ORDER BY taskq_schedules.name;
@@ -687,7 +698,7 @@ SELECT taskq_activities.id
 FROM taskq_activities
 WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 UNION ALL SELECT taskq_activities.id
 FROM taskq_activities
-WHERE taskq_activities.parent_id IS NOT NULL AND taskq_activities.root_id = :root_id_1 AND taskq_activities.id != :id_3 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 ORDER BY id DESC
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_3 AND taskq_activities.parent_id IS NULL AND taskq_activities.id < :id_2 ORDER BY id DESC
  LIMIT :param_1 OFFSET :param_2;
 
 -- listed (by correlation, everything else)
@@ -705,3 +716,146 @@ WHERE ((taskq_activities.type || '') = :param_1 OR substr(taskq_activities.type,
 FROM json_each(CASE WHEN (json_valid(taskq_activities.tags) = :json_valid_1) THEN taskq_activities.tags ELSE :param_4 END) AS tag
 WHERE tag."key" = :param_5 AND tag.value = :param_6) = 1 OR (instr(lower(taskq_activities.tags), :param_7) > :instr_1) = 1 OR (instr(lower(taskq_activities.tags), :param_8) > :instr_2) = 1 OR (instr(lower(taskq_activities.tags), :param_9) > :instr_3) = 1) AND taskq_activities.created_at < :created_at_1 AND coalesce(taskq_activities.created_at >= :created_at_2, 0) = 0 AND (taskq_activities.error IS NOT NULL OR (instr(lower(taskq_activities.error), :param_10) > :instr_4) = 1 OR (instr(lower(taskq_activities.error), :param_11) > :instr_5) = 1 OR (instr(lower(taskq_activities.error), :param_12) > :instr_6) = 1 OR (instr(lower(taskq_activities.error), :param_13) > :instr_7) = 1) AND ((instr(lower(taskq_activities.payload), :param_14) > :instr_8) = 1 AND (instr(lower(taskq_activities.payload), :param_15) > :instr_9) = 1 AND ((instr(lower(taskq_activities.payload), :param_16) > :instr_10) = 1 OR (instr(lower(taskq_activities.payload), :param_17) > :instr_11) = 1) OR (instr(lower(taskq_activities.payload), :param_18) > :instr_12) = 1 OR (instr(lower(taskq_activities.payload), :param_19) > :instr_13) = 1) AND ((instr(lower(taskq_activities.payload), :param_20) > :instr_14) = 1 OR (instr(lower(taskq_activities.payload), :param_21) > :instr_15) = 1 OR (instr(lower(taskq_activities.payload), :param_22) > :instr_16) = 1) AND ((instr(lower(taskq_activities.type), :param_23) > :instr_17) = 1 OR (instr(lower(taskq_activities.payload), :param_24) > :instr_18) = 1 OR (instr(lower(taskq_activities.error), :param_25) > :instr_19) = 1 OR (instr(lower(taskq_activities.error), :param_26) > :instr_20) = 1 OR (instr(lower(taskq_activities.error), :param_27) > :instr_21) = 1 OR (instr(lower(taskq_activities.error), :param_28) > :instr_22) = 1) AND taskq_activities.id < :id_3 ORDER BY taskq_activities.id DESC
  LIMIT :param_29 OFFSET :param_30;
+
+-- search (everything)
+SELECT taskq_activities.id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2) AS looked) ORDER BY taskq_activities.id DESC
+ LIMIT :param_3 OFFSET :param_4;
+
+-- search (what an index serves)
+SELECT taskq_activities.id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2) AS looked) ORDER BY taskq_activities.id DESC
+ LIMIT :param_3 OFFSET :param_4;
+
+-- search (what none serves)
+SELECT taskq_activities.id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE substr(taskq_activities.type, :substr_1, :substr_2) = :substr_3 AND ((instr(lower(taskq_activities.type), :param_1) > :instr_1) = 1 OR (instr(lower(taskq_activities.payload), :param_2) > :instr_2) = 1 OR (instr(lower(taskq_activities.error), :param_3) > :instr_3) = 1 OR (instr(lower(taskq_activities.error), :param_4) > :instr_4) = 1 OR (instr(lower(taskq_activities.error), :param_5) > :instr_5) = 1 OR (instr(lower(taskq_activities.error), :param_6) > :instr_6) = 1) AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY id ASC
+ LIMIT :param_7 OFFSET :param_8) AS looked) ORDER BY taskq_activities.id ASC
+ LIMIT :param_9 OFFSET :param_10;
+
+-- search (what none serves: the edge)
+SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY id ASC
+ LIMIT :param_1 OFFSET :param_2) AS looked) AS anon_1
+FROM taskq_activities
+WHERE taskq_activities.id = (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_1 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.queue = :queue_2 AND taskq_activities.status = 'failed' AND taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY id ASC
+ LIMIT :param_1 OFFSET :param_3) AS looked ORDER BY looked.id DESC
+ LIMIT :param_4 OFFSET :param_5);
+
+-- search (one tree)
+SELECT taskq_activities.id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE EXISTS (SELECT *
+FROM json_each(CASE WHEN (json_valid(taskq_activities.tags) = :json_valid_1) THEN taskq_activities.tags ELSE :param_1 END) AS tag
+WHERE tag."key" = :param_2 AND tag.value = :param_3) = 1 AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id BETWEEN :id_2 AND :id_3 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_4 AND taskq_activities.id BETWEEN :id_2 AND :id_3 ORDER BY id ASC
+ LIMIT :param_4 OFFSET :param_5) AS looked) ORDER BY taskq_activities.id ASC
+ LIMIT :param_6 OFFSET :param_7;
+
+-- search (one tree: the edge)
+SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id BETWEEN :id_2 AND :id_3 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_4 AND taskq_activities.id BETWEEN :id_2 AND :id_3 ORDER BY id ASC
+ LIMIT :param_1 OFFSET :param_2) AS looked) AS anon_1
+FROM taskq_activities
+WHERE taskq_activities.id = (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id = :id_1 AND coalesce(taskq_activities.root_id, taskq_activities.id) = :coalesce_1 AND taskq_activities.id BETWEEN :id_2 AND :id_3 UNION ALL SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.root_id = :root_id_1 AND taskq_activities.parent_id IS NOT NULL AND taskq_activities.id != :id_4 AND taskq_activities.id BETWEEN :id_2 AND :id_3 ORDER BY id ASC
+ LIMIT :param_1 OFFSET :param_3) AS looked ORDER BY looked.id DESC
+ LIMIT :param_4 OFFSET :param_5);
+
+-- search (a part of the ids)
+SELECT taskq_activities.id, taskq_activities.created_at AS at
+FROM taskq_activities
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 AND ((instr(lower(taskq_activities.error), :param_1) > :instr_1) = 1 OR (instr(lower(taskq_activities.error), :param_2) > :instr_2) = 1 OR (instr(lower(taskq_activities.error), :param_3) > :instr_3) = 1 OR (instr(lower(taskq_activities.error), :param_4) > :instr_4) = 1) AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id BETWEEN :id_3 AND :id_4 ORDER BY taskq_activities.id DESC
+ LIMIT :param_5 OFFSET :param_6) AS looked) ORDER BY taskq_activities.id DESC
+ LIMIT :param_7 OFFSET :param_8;
+
+-- search (a part of the ids: the edge)
+SELECT taskq_activities.id, taskq_activities.created_at AS at, (SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_2) AS looked) AS anon_1
+FROM taskq_activities
+WHERE taskq_activities.id = (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id
+FROM taskq_activities
+WHERE taskq_activities.id BETWEEN :id_1 AND :id_2 ORDER BY taskq_activities.id DESC
+ LIMIT :param_1 OFFSET :param_3) AS looked ORDER BY looked.id ASC
+ LIMIT :param_4 OFFSET :param_5);
+
+-- search (what is due)
+SELECT taskq_activities.id, taskq_activities.ready_at AS at
+FROM taskq_activities
+WHERE (taskq_activities.status || '') IN (__[POSTCOMPILE_param_1]) AND (taskq_activities.type || '') = :param_2 AND taskq_activities.id IN (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > (:param_3, :param_4) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT :param_5 OFFSET :param_6) AS looked) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT :param_7 OFFSET :param_8;
+
+-- search (what is due: the edge)
+SELECT taskq_activities.id, taskq_activities.ready_at AS at, (SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > (:param_1, :param_2) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT :param_3 OFFSET :param_4) AS looked) AS anon_1
+FROM taskq_activities
+WHERE taskq_activities.id = (SELECT looked.id
+FROM (SELECT taskq_activities.id AS id, taskq_activities.ready_at AS ready_at
+FROM taskq_activities
+WHERE taskq_activities.status IN ('scheduled', 'retrying') AND (taskq_activities.ready_at, taskq_activities.id) > (:param_1, :param_2) ORDER BY taskq_activities.ready_at ASC, taskq_activities.id ASC
+ LIMIT :param_3 OFFSET :param_5) AS looked ORDER BY looked.ready_at DESC, looked.id DESC
+ LIMIT :param_6 OFFSET :param_7);
+
+-- search (what runs)
+SELECT taskq_activities.id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
+FROM taskq_activities
+WHERE (taskq_activities.type || '') = :param_1 AND taskq_activities.status = 'processing' AND (coalesce(taskq_activities.started_at, taskq_activities.created_at), taskq_activities.id) > (:param_2, :param_3) ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT :param_4 OFFSET :param_5;
+
+-- search (a count)
+SELECT count(*) AS count_1
+FROM (SELECT taskq_activities.id AS id, coalesce(taskq_activities.started_at, taskq_activities.created_at) AS at
+FROM taskq_activities
+WHERE (taskq_activities.type || '') = :param_1 AND taskq_activities.status = 'processing' ORDER BY coalesce(taskq_activities.started_at, taskq_activities.created_at) ASC, taskq_activities.id ASC
+ LIMIT :param_2 OFFSET :param_3) AS found;

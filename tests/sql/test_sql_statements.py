@@ -28,12 +28,14 @@ from taskq.backends.sql import (
     pruning_statements,
     queries,
     schedule_rows,
+    search_statements,
     statements,
 )
 from taskq.backends.sql.statements import ClaimShape
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
 from taskq.model import Priority, Status
+from taskq.search import Cursor, Order
 from taskq.snapshot import Filter, Page
 
 SNAPSHOT = Path(__file__).with_name("statements.sql")
@@ -92,6 +94,26 @@ FILTERS = {
         ),
     ),
 }
+SEARCHES = {
+    "everything": ("", Order.NEWEST),
+    "what an index serves": ("queue:a status:failed", Order.NEWEST),
+    "what none serves": ("type:mail* status:failed text", Order.OLDEST),
+    "one tree": ("root:01985e3c-0000-7000-8000-000000000000 tag.a:b", Order.OLDEST),
+    "a part of the ids": ("id:01985e3c error:x", Order.NEWEST),
+    "what is due": ("status:scheduled type:a", Order.DUE),
+    "what runs": ("status:processing type:a", Order.STARTED),
+}
+
+
+def searching() -> Iterator[tuple[str, Executable]]:
+    for name, (text, order) in SEARCHES.items():
+        filter = narrowed(Filter(), parsed(text))
+        ground = search_statements.ground(filter, order, ["a", "b"], FIRST, postgres=False)
+        after = Cursor(new_id(), FIRST if order in (Order.DUE, Order.STARTED) else None)
+        yield f"search ({name})", search_statements.matches(ground, after, window=128, most=51)
+        if ground.windowed:
+            yield f"search ({name}: the edge)", search_statements.edge(ground, after, window=128)
+    yield "search (a count)", search_statements.counted(ground, None, window=128, most=9)
 
 
 def written(statement: Executable) -> str:
@@ -112,8 +134,9 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     for count in (1, 2):
         yield f"claim (children, {count})", children.on_sqlite(count, typed=count == 1)
     yield "link", linking.on_sqlite()
-    counted = narrowed(Filter(fingerprint="0123456789abcdef"), parsed("queue:mail user:*"))
-    yield "counted", causes.counted(counted, FIRST, 10)
+    counted = narrowed(Filter(), parsed("queue:mail user:*"))
+    yield "counted_of", causes.counted_of(counted, FIRST)
+    yield "newest_of", causes.newest_of(counted, FIRST)
     for name, statement in PRUNING.items():
         yield f"prune ({name})", statement
     for name in ("pauses", "pause_on_sqlite", "end_pause"):
@@ -127,10 +150,12 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim of types (aging)", aging.claim(typed=True)
     yield "audit", auditing.on_sqlite()
     yield "audit entries", auditing.recorded()
+    yield "audit entries of commands", auditing.of_commands()
     for each in (*SCHEDULES, schedule_rows.add_on_sqlite, schedule_rows.fire_on_sqlite):
         yield each.__name__, each()
     for name, filter in FILTERS.items():
         yield f"listed ({name})", queries.listed(filter, Page(before=new_id()), ["a", "b"])
+    yield from searching()
 
 
 def test_every_statement_is_as_it_was_reviewed() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection
 
 from taskq.backends import ClaimRequest
 from taskq.backends.sql import (
@@ -31,6 +31,7 @@ from taskq.lifecycle import Succeeded, decide
 from taskq.model import Status
 from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.samples import beat, call, worker
+from tests.sqlite_plans import Undo, plans, searches
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 ROWS = 50_000
@@ -80,43 +81,6 @@ def connection(filled: Path, request: pytest.FixtureRequest) -> Iterator[Connect
             with transaction(connection):
                 connection.exec_driver_sql("ANALYZE")
         yield connection
-
-
-class Undo(Exception):
-    """Rolls a transaction back."""
-
-
-def plans(connection: Connection, function: Callable[[], object]) -> list[list[str]]:
-    """The query plans of what ``function`` executes, then rolled back."""
-    seen: list[tuple[str, object]] = []
-
-    def note(_: object, __: object, sql: str, values: object, ___: object, many: bool) -> None:
-        if sql.startswith(("SELECT", "UPDATE", "WITH")):
-            seen.append((sql, values[0] if many else values))
-
-    event.listen(connection, "before_cursor_execute", note)
-    try:
-        with suppress(Undo), transaction(connection):
-            function()
-            raise Undo
-    finally:
-        event.remove(connection, "before_cursor_execute", note)
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return [
-        [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
-        for sql, values in seen
-    ]
-
-
-def searches(plan: list[str]) -> set[str]:
-    """What is read, without the parts that only say how results are put together."""
-    parts = ("SEARCH", "SCAN", "USE TEMP")
-    return {
-        line.replace("taskq_activities_", "").replace("COVERING ", "")
-        for line in plan
-        if line.startswith(parts) and "anon_" not in line and "CONSTANT ROW" not in line
-    }
 
 
 BY_ID = "SEARCH taskq_activities USING INDEX sqlite_autoindex_1 (id=?)"

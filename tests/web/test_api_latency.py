@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskq.snapshot import HISTOGRAM_BOUNDS, Bucket
-from taskq.web.views.latency import LatencyView, quantile, summed
+from taskq.web.views.latency import LatencyView, quantiles, summed
 from taskq.web.views.series import SeriesView, Steps, steps_until
 
 NOW = datetime(2030, 1, 1, 12, 34, 56, tzinfo=UTC)
@@ -22,6 +22,11 @@ def histogram(values: list[float]) -> list[int]:
     for value in values:
         counts[bisect_right(HISTOGRAM_BOUNDS, value)] += 1
     return counts
+
+
+def quantile(counts: list[int], share: float) -> float | None:
+    [found] = quantiles(counts, [share])
+    return found
 
 
 @given(

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
+from typing import Any
+from uuid import UUID
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Executable,
+    FromClause,
+    Select,
     bindparam,
     func,
     literal_column,
     select,
+    true,
 )
 
 from taskq.backends.causes import FAILED, Share, cause, first_causes
@@ -25,7 +32,7 @@ from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.conditions import is_exact
 from taskq.backends.sql.rows import Record
 from taskq.backends.sql.tables import activities
-from taskq.snapshot import Cause, Filter, Page
+from taskq.snapshot import Cause, Filter
 
 _activity = activities.c
 _one: ColumnElement[int] = literal_column("1")
@@ -34,15 +41,41 @@ MOST_CAUSES = 10_000
 """So many are looked through at the most."""
 
 
+class Tally(Struct, frozen=True):
+    """What has failed of one cause, as far as it was counted; ``shares`` has at least one.
+    ``newest`` is the newest of them, where it was met."""
+
+    fingerprint: str
+    shares: Sequence[Share]
+    newest: UUID | None = None
+
+    @property
+    def rank(self) -> tuple[int, datetime, str]:
+        """The greater, the sooner it is shown: see ``causes.first_causes``."""
+        count = sum(share.count for share in self.shares)
+        return count, max(share.last for share in self.shares), self.fingerprint
+
+
 def dead_letters(
     connection: Connection, now: datetime, filter: Filter, limit: int, cap: int
 ) -> list[Cause]:
     """See ``Inspector.dead_letters``."""
-    found = (
-        _cause(connection, now, replace(filter, fingerprint=each), cap)
-        for each in _fingerprints(connection, filter)
-    )
-    return first_causes((each for each in found if each is not None), limit)
+    if all(is_exact(term) for term in filter.where):
+        tallies = _counted(connection, now, filter, cap)
+    else:
+        tallies = _looked_into(connection, now, filter, cap)
+    first = heapq.nlargest(limit, tallies, key=_rank)
+    newest = {each.fingerprint: _newest(connection, now, filter, each) for each in first}
+    infos = reader.get(connection, [id for id in newest.values() if id is not None])
+    found = [(infos.get(id), each) for each in first if (id := newest[each.fingerprint])]
+    return first_causes((cause(info, each.shares, cap) for info, each in found if info), limit)
+
+
+def _newest(connection: Connection, now: datetime, filter: Filter, tally: Tally) -> UUID | None:
+    if tally.newest is not None:
+        return tally.newest
+    found: UUID | None = connection.scalar(newest_of(filter, now), {"cause": tally.fingerprint})
+    return found
 
 
 def _fingerprints(connection: Connection, filter: Filter) -> Sequence[str]:
@@ -52,28 +85,43 @@ def _fingerprints(connection: Connection, filter: Filter) -> Sequence[str]:
     return found
 
 
-def _cause(connection: Connection, now: datetime, filter: Filter, cap: int) -> Cause | None:
-    """One cause; None where nothing of it matches."""
-    newest = reader.listed(connection, now, filter, Page(limit=1)).items
-    if not newest:
-        return None
-    if all(is_exact(term) for term in filter.where):
-        shares = [_share(row) for row in connection.execute(counted(filter, now, cap))]
-    else:
-        shares = list(_looked_into(connection, now, filter, cap))
-    return cause(newest[0], shares, cap)
+def _counted(connection: Connection, now: datetime, filter: Filter, cap: int) -> Iterator[Tally]:
+    """Every cause: on PostgreSQL, which may be far away, by one statement."""
+    if connection.dialect.name == "postgresql" and filter.fingerprint is None:
+        counted = connection.execute(counted_each(filter, now), {"most": MOST_CAUSES, "cap": cap})
+        for fingerprint, group in groupby(counted, key=_first):
+            yield Tally(fingerprint, [_share(row[1:]) for row in group])
+        return
+    query = counted_of(filter, now)
+    for each in _fingerprints(connection, filter):
+        counts = connection.execute(query, {"cause": each, "cap": cap})
+        shares = [_share(row) for row in counts]
+        if shares:
+            yield Tally(each, shares)
 
 
 def _looked_into(
     connection: Connection, now: datetime, filter: Filter, cap: int
-) -> Iterator[Share]:
+) -> Iterator[Tally]:
     """The same one by one, where SQL cannot decide what matches."""
-    ids = list(islice(reader.matching(connection, now, filter), cap))
-    for row in chunked(connection, ends(), "ids", ids):
-        yield _share(row)
+    for each in _fingerprints(connection, filter):
+        of_cause = replace(filter, fingerprint=each)
+        ids = list(islice(reader.matching(connection, now, of_cause), cap))
+        if ids:
+            shares = [_share(row) for row in chunked(connection, ends(), "ids", ids)]
+            yield Tally(each, shares, ids[0])
 
 
-def _share(row: Record) -> Share:
+def _rank(tally: Tally) -> tuple[int, datetime, str]:
+    return tally.rank
+
+
+def _first(row: Record) -> str:
+    found: str = row[0]
+    return found
+
+
+def _share(row: Sequence[Any]) -> Share:
     queue, status, count, first, last = row
     return Share(
         queue=queue or "",
@@ -85,20 +133,38 @@ def _share(row: Record) -> Share:
 
 
 @cache
-def fingerprints() -> Executable:
+def fingerprints() -> Select[*tuple[Any, ...]]:
     """The causes that there are, up to ``most``: a step in an index for each."""
     return queries.stepping(_activity.fingerprint, _activity.fingerprint.is_not(None)).limit(
         bindparam("most")
     )
 
 
-def counted(filter: Filter, now: datetime, cap: int) -> Executable:
-    """How many match, by queue and state, and when the first and last ended; of the newest."""
-    newest = queries.of_cause(filter, now).limit(cap).subquery()
+def counted_of(filter: Filter, now: datetime) -> Executable:
+    """How many match of ``cause``, by queue and state, and when the first and last ended; of the
+    newest ``cap``."""
+    newest = queries.of_cause(filter, now, bindparam("cause")).limit(bindparam("cap")).subquery()
+    return _grouped(newest, newest.c.queue, newest.c.status)
+
+
+def counted_each(filter: Filter, now: datetime) -> Executable:
+    """The same of each cause that there is, up to ``most``, one after the other. PostgreSQL."""
+    causes = fingerprints().subquery()
+    newest = queries.of_cause(filter, now, causes.c.value).limit(bindparam("cap")).lateral()
+    groups = (causes.c.value, newest.c.queue, newest.c.status)
+    joined = causes.join(newest, true())
+    return _grouped(newest, *groups).select_from(joined).order_by(causes.c.value)
+
+
+def newest_of(filter: Filter, now: datetime) -> Executable:
+    """The newest that matches of ``cause``."""
+    matching = queries.of_cause(filter, now, bindparam("cause"))
+    return matching.with_only_columns(_activity.id).limit(1)
+
+
+def _grouped(newest: FromClause, *groups: ColumnElement[str]) -> Select[*tuple[Any, ...]]:
     at = newest.c.finished_at
-    return select(
-        newest.c.queue, newest.c.status, func.count(), func.min(at), func.max(at)
-    ).group_by(newest.c.queue, newest.c.status)
+    return select(*groups, func.count(), func.min(at), func.max(at)).group_by(*groups)
 
 
 @cache

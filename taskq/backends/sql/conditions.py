@@ -8,12 +8,11 @@ that can match, and more; ``filtering.matching`` decides on what comes through (
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeAlias, assert_never
+from typing import assert_never
 from uuid import UUID
 
 import msgspec
 from sqlalchemy import ColumnElement, and_, false, func, not_, or_, true
-from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from taskq.backends.instants import later
 from taskq.backends.sql.holding import holding
@@ -41,8 +40,7 @@ from taskq.filtering.terms import (
     TextIn,
 )
 
-Columns: TypeAlias = ReadOnlyColumnCollection[str, Any]
-"""Columns that have the names of those of taskq_activities: its own, or those of a window on it."""
+_activity = activities.c
 
 
 def is_exact(term: Term) -> bool:
@@ -60,39 +58,36 @@ def is_exact(term: Term) -> bool:
             assert_never(term)
 
 
-def condition(term: Term, now: datetime, columns: Columns = activities.c) -> ColumnElement[bool]:
+def condition(term: Term, now: datetime) -> ColumnElement[bool]:
     """What lets through every row of which the term holds at ``now``, and no index is led to."""
     if not isinstance(term, Not):
-        return _condition(term, now, columns)
+        return _condition(term, now)
     if not is_exact(term):
         return true()
-    return not_(func.coalesce(_condition(term.condition, now, columns), false()))
+    return not_(func.coalesce(_condition(term.condition, now), false()))
 
 
-def _condition(term: Condition, now: datetime, columns: Columns) -> ColumnElement[bool]:
+def _condition(term: Condition, now: datetime) -> ColumnElement[bool]:
     match term:
         case StatusIn(statuses):
-            return unindexed(columns.status).in_([each.value for each in statuses])
+            return unindexed(_activity.status).in_([each.value for each in statuses])
         case PriorityIn(priorities):
-            of_these: ColumnElement[bool] = columns.priority.in_(
-                [each.value for each in priorities]
-            )
-            return of_these
+            return _activity.priority.in_([each.value for each in priorities])
         case TextIn(field, patterns):
-            return or_(*(_fits(columns[field], pattern) for pattern in patterns))
+            return or_(*(_fits(_activity[field], pattern) for pattern in patterns))
         case IdIn(field, spans):
-            return or_(*(_within(columns, field, span) for span in spans))
+            return or_(*(_within(field, span) for span in spans))
         case TagIn(key, patterns):
-            return or_(*(_tagged(columns.tags, key, pattern) for pattern in patterns))
+            return or_(*(_tagged(key, pattern) for pattern in patterns))
         case AgeIs(comparison, seconds):
-            return _older(columns.created_at, comparison, later(now, -seconds))
+            return _older(comparison, later(now, -seconds))
         case ErrorHas(texts):
-            return or_(*(_error_may_hold(columns.error, text) for text in texts))
+            return or_(*(_error_may_hold(text) for text in texts))
         case ArgumentIs():
-            return _argument_may_be(columns.payload, term)
+            return _argument_may_be(term)
         case AnywhereHas(text):
-            places = (holding(column, text) for column in (columns.type, columns.payload))
-            return or_(*places, _error_may_hold(columns.error, text))
+            places = (holding(column, text) for column in (_activity.type, _activity.payload))
+            return or_(*places, _error_may_hold(text))
         case _:
             assert_never(term)
 
@@ -105,17 +100,16 @@ def _fits(column: ColumnElement[str], pattern: Pattern) -> ColumnElement[bool]:
     return func.substr(column, 1, len(pattern.text)) == pattern.text
 
 
-def _within(columns: Columns, field: IdField, span: Span) -> ColumnElement[bool]:
-    column: ColumnElement[UUID] = columns[field]
+def _within(field: IdField, span: Span) -> ColumnElement[bool]:
+    column: ColumnElement[UUID] = _activity[field]
     if field == "root_id":
-        column = func.coalesce(column, columns.id)
+        column = func.coalesce(column, _activity.id)
     return column.between(span.first, span.last)
 
 
-def _older(
-    created: ColumnElement[datetime], comparison: Comparison, at: datetime
-) -> ColumnElement[bool]:
+def _older(comparison: Comparison, at: datetime) -> ColumnElement[bool]:
     """What is older was created earlier."""
+    created = _activity.created_at
     match comparison:
         case Comparison.IS:
             return created == at
@@ -132,26 +126,26 @@ def _older(
 # -- what is not exact --
 
 
-def _tagged(tags: ColumnElement[Any], key: str, pattern: Pattern) -> ColumnElement[bool]:
+def _tagged(key: str, pattern: Pattern) -> ColumnElement[bool]:
     if not pattern.prefix:
-        return has_tag(tags, key, pattern.text)
-    return _may_hold(tags, f'"{_inside(key)}"')
+        return has_tag(_activity.tags, key, pattern.text)
+    return _may_hold(_activity.tags, f'"{_inside(key)}"')
 
 
-def _error_may_hold(error: ColumnElement[str], text: str) -> ColumnElement[bool]:
+def _error_may_hold(text: str) -> ColumnElement[bool]:
     """In the error's JSON, or in what another program has stored there that is none."""
     if not text:
-        return error.is_not(None)
-    return or_(_may_hold(error, _inside(text)), holding(error, text))
+        return _activity.error.is_not(None)
+    return or_(_may_hold(_activity.error, _inside(text)), holding(_activity.error, text))
 
 
-def _argument_may_be(payload: ColumnElement[str], term: ArgumentIs) -> ColumnElement[bool]:
+def _argument_may_be(term: ArgumentIs) -> ColumnElement[bool]:
     names = [f'"{_inside(name)}"' for name in term.path if not name.isdecimal()]
-    needles = [holding(payload, name) for name in names]
+    needles = [holding(_activity.payload, name) for name in names]
     if term.comparison is Comparison.IS:
-        values = (holding(payload, _part(value)) for value in term.values)
+        values = (holding(_activity.payload, _part(value)) for value in term.values)
         needles.append(or_(*values))
-    return or_(and_(true(), *needles), _is_escaped(payload))
+    return or_(and_(true(), *needles), _is_escaped(_activity.payload))
 
 
 def _part(value: Scalar) -> str:

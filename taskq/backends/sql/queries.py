@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Executable,
     ScalarSelect,
@@ -29,7 +31,7 @@ from sqlalchemy import (
 )
 
 from taskq.backends.instants import FIRST
-from taskq.backends.sql.conditions import Columns, condition
+from taskq.backends.sql.conditions import condition
 from taskq.backends.sql.statements import MERGED, unindexed
 from taskq.backends.sql.tables import activities, events, rollup, spelled, workers
 from taskq.backends.sql.tagged import has_tag
@@ -250,7 +252,7 @@ def listed(
     others = others_of(filter, served, now)
     if page.before is not None:
         others.append(_activity.id < page.before)
-    terms = [select(_activity.id).where(*start, *others) for start in ranges]
+    terms = [select(_activity.id).where(*each.conditions, *others) for each in ranges]
     if len(terms) == 1:
         return terms[0].order_by(_activity.id.desc()).limit(page.limit + 1)
     if limited:
@@ -258,82 +260,92 @@ def listed(
     return union_all(*terms).order_by(desc("id")).limit(page.limit + 1)
 
 
-Start: TypeAlias = tuple[ColumnElement[bool], ...]
-"""Conditions that lead to a range of an index."""
+class Start(Struct, frozen=True):
+    """A range of an index, ordered by id: the columns before it and their values; and what else
+    holds of all in it."""
+
+    leading: tuple[tuple[Column[Any], Any], ...] = ()
+    others: tuple[ColumnElement[bool], ...] = ()
+
+    @property
+    def conditions(self) -> tuple[ColumnElement[bool], ...]:
+        """What leads there."""
+        return (*(column == value for column, value in self.leading), *self.others)
 
 
 def starts(filter: Filter, queues: Sequence[str]) -> tuple[list[Start], frozenset[str]]:
     """The ranges of one index to merge, and the fields of the filter that they serve."""
     if filter.parent_id is not None:
-        return [(_activity.parent_id == filter.parent_id,)], frozenset({"parent_id"})
+        return [Start(((_activity.parent_id, filter.parent_id),))], frozenset({"parent_id"})
     if filter.root_id is not None:
-        root = (_activity.id == filter.root_id, _of_root(filter.root_id))
-        below = (
-            _activity.parent_id.is_not(None),
-            _activity.root_id == filter.root_id,
-            _activity.id != filter.root_id,
+        root = Start(others=(_activity.id == filter.root_id, _of_root(filter.root_id)))
+        below = Start(
+            ((_activity.root_id, filter.root_id),),
+            (_activity.parent_id.is_not(None), _activity.id != filter.root_id),
         )
         return [root, below], frozenset({"root_id"})
     for column in (_activity.correlation_id, _activity.user_id, _activity.fingerprint):
         wanted = getattr(filter, column.name)
         if wanted is not None:
-            return [(column == wanted,)], frozenset({column.name})
+            return [Start(((column, wanted),))], frozenset({column.name})
     places = [
-        (_activity.queue == queue, _activity.status == spelled(status))
+        Start(((_activity.queue, queue), (_activity.status, spelled(status))))
         for queue in dict.fromkeys(filter.queues or queues)
         for status in dict.fromkeys(filter.statuses or Status)
     ]
     if (filter.queues or filter.statuses) and 0 < len(places) <= MERGED:
-        return list(places), frozenset({"queues", "statuses"})
-    return [()], frozenset()
+        return places, frozenset({"queues", "statuses"})
+    return [Start()], frozenset()
 
 
-def others_of(
-    filter: Filter, served: Collection[str], now: datetime, columns: Columns = activities.c
-) -> list[ColumnElement[bool]]:
-    """What must hold beside these fields of the filter, of these columns, kept from any index."""
-    asked = [each for name, each in _conditions(filter, columns) if name not in served]
-    return asked + [condition(term, now, columns) for term in filter.where]
+def others_of(filter: Filter, served: Collection[str], now: datetime) -> list[ColumnElement[bool]]:
+    """What must hold besides these fields of the filter, kept from any index."""
+    asked = [each for name, each in _conditions(filter) if name not in served]
+    return asked + [condition(term, now) for term in filter.where]
 
 
-def _conditions(filter: Filter, columns: Columns) -> Iterator[tuple[str, ColumnElement[bool]]]:
+def _conditions(filter: Filter) -> Iterator[tuple[str, ColumnElement[bool]]]:
+    """What each field of the filter asks for, kept from any index."""
     if filter.statuses:
-        yield "statuses", unindexed(columns.status).in_([each.value for each in filter.statuses])
+        yield "statuses", unindexed(_activity.status).in_([each.value for each in filter.statuses])
     if filter.queues:
-        yield "queues", unindexed(columns.queue).in_(filter.queues)
+        yield "queues", unindexed(_activity.queue).in_(filter.queues)
     if filter.types:
-        yield "types", or_(*(_is_type(columns.type, wanted) for wanted in filter.types))
+        yield "types", or_(*(_is_type(wanted) for wanted in filter.types))
     if filter.priorities:
-        yield "priorities", columns.priority.in_([each.value for each in filter.priorities])
+        yield "priorities", _activity.priority.in_([each.value for each in filter.priorities])
     if filter.root_id is not None:
-        yield "root_id", _of_root(filter.root_id, columns)
+        yield "root_id", _of_root(filter.root_id)
     if filter.roots_only:
-        yield "roots_only", columns.parent_id.is_(None)
-    texts = (columns.correlation_id, columns.user_id, columns.source, columns.fingerprint)
+        yield "roots_only", _activity.parent_id.is_(None)
+    texts = (_activity.correlation_id, _activity.user_id, _activity.source, _activity.fingerprint)
     for column in texts:
         wanted = getattr(filter, column.name)
         if wanted is not None:
             yield column.name, unindexed(column) == wanted
     for key, value in filter.tags.items():
-        yield "tags", has_tag(columns.tags, key, value)
+        yield "tags", has_tag(_activity.tags, key, value)
 
 
-def of_cause(filter: Filter, now: datetime) -> Select[*tuple[Any, ...]]:
-    """Queue, state and end of those that match and have the filter's fingerprint, newest first."""
+def of_cause(
+    filter: Filter, now: datetime, fingerprint: ColumnElement[str]
+) -> Select[*tuple[Any, ...]]:
+    """Queue, state and end of those that match and have this fingerprint, whatever the filter says
+    of it, newest first."""
     others = others_of(filter, {"fingerprint"}, now)
     return (
         select(_activity.queue, _activity.status, _activity.finished_at)
-        .where(_activity.fingerprint == filter.fingerprint, *others)
+        .where(_activity.fingerprint == fingerprint, *others)
         .order_by(_activity.id.desc())
     )
 
 
-def _of_root(root: UUID, columns: Columns = activities.c) -> ColumnElement[bool]:
-    return func.coalesce(columns.root_id, columns.id) == root
+def _of_root(root: UUID) -> ColumnElement[bool]:
+    return func.coalesce(_activity.root_id, _activity.id) == root
 
 
-def _is_type(type: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+def _is_type(wanted: str) -> ColumnElement[bool]:
     if not wanted.endswith("*"):
-        return unindexed(type) == wanted
+        return unindexed(_activity.type) == wanted
     prefix = wanted[:-1]
-    return func.substr(type, 1, len(prefix)) == prefix
+    return func.substr(_activity.type, 1, len(prefix)) == prefix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -12,8 +12,16 @@ from sqlalchemy import Connection
 from taskq.backends.sql import queries, reader, rows
 from taskq.backends.sql.chunks import CHUNK, chunked
 from taskq.backends.sql.conditions import is_exact
-from taskq.backends.sql.search_statements import Ground, counted, edge, ground, matches
+from taskq.backends.sql.search_statements import (
+    Ground,
+    along_indexes,
+    counted,
+    edge,
+    ground,
+    matches,
+)
 from taskq.filtering.matching import matches_inside
+from taskq.filtering.terms import Term
 from taskq.search import Count, Cursor, Order, SearchSlice, check_search
 from taskq.snapshot import Filter
 
@@ -40,7 +48,7 @@ def search(
 ) -> SearchSlice:
     """See ``Inspector.search``."""
     check_search(filter, order, after)
-    walk = Walk(connection, _ground(connection, now, filter, order), after, patience)
+    walk = _walk(connection, now, filter, order, after, patience)
     found: list[Cursor] = []
     while not walk.ended and len(found) < limit:
         found += walk.step(limit - len(found))
@@ -58,7 +66,7 @@ def count(
     connection: Connection, now: datetime, filter: Filter, *, cap: int, patience: Patience
 ) -> Count:
     """See ``Inspector.count``."""
-    walk = Walk(connection, _ground(connection, now, filter, Order.NEWEST), None, patience)
+    walk = _walk(connection, now, filter, Order.NEWEST, None, patience)
     number = 0
     while not walk.ended and number <= cap:
         number += walk.counted(cap + 1 - number)
@@ -85,7 +93,12 @@ class Walk:
     ``searched_to`` its instant; ``ended``: there are no more."""
 
     def __init__(
-        self, connection: Connection, ground: Ground, after: Cursor | None, patience: Patience
+        self,
+        connection: Connection,
+        ground: Ground,
+        after: Cursor | None,
+        patience: Patience,
+        doubtful: Sequence[Term],
     ) -> None:
         self.position = after
         self.searched_to: datetime | None = None
@@ -93,7 +106,7 @@ class Walk:
         self._connection = connection
         self._ground = ground
         self._monotonic = patience.monotonic
-        self._doubtful = [term for term in ground.filter.where if not is_exact(term)]
+        self._doubtful = doubtful
         self._largest = max(1, min(LARGEST_WINDOW, MERGED_ROWS // len(ground.ranges)))
         self._window = min(FIRST_WINDOW, self._largest)
 
@@ -171,8 +184,19 @@ class Walk:
         return Cursor(id, at if self._timed else None)
 
 
-def _ground(connection: Connection, now: datetime, filter: Filter, order: Order) -> Ground:
+def _walk(
+    connection: Connection,
+    now: datetime,
+    filter: Filter,
+    order: Order,
+    after: Cursor | None,
+    patience: Patience,
+) -> Walk:
+    postgres = connection.dialect.name == "postgresql"
     needed = filter.statuses and not filter.queues and order in (Order.NEWEST, Order.OLDEST)
     queues = reader.all_queues(connection) if needed else ()
-    limited = connection.dialect.name == "postgresql"
-    return ground(filter, order, queues, now, limited=limited)
+    if postgres:
+        connection.execute(along_indexes())
+    along = ground(filter, order, queues, now, postgres=postgres)
+    doubtful = [term for term in filter.where if not is_exact(term)]
+    return Walk(connection, along, after, patience, doubtful)

@@ -45,6 +45,22 @@ async def record(harness: Harness) -> list[AuditEntry]:
 class OperatorCommandTests:
     """Everything that takes a command."""
 
+    async def test_a_command_is_found_in_the_record_by_its_id(self, harness: Harness) -> None:
+        """Whoever lost an answer asks whether it was done."""
+        commands = [replace(BY_ADA, id=new_id()) for _ in range(3)]
+        for command in (*commands, BY_ADA):
+            await do(harness, "cancel", new_id(), command=command)
+        one, two, three = (command.id for command in commands)
+
+        async def asked(*ids: UUID | None, **more: Any) -> list[UUID | None]:
+            ask = partial(harness.backend.audit, command_ids=[id for id in ids if id], **more)
+            return [entry.command_id for entry in await harness.call(ask)]
+
+        assert await asked(two, new_id()) == [two]
+        assert await asked(one, three, two, limit=2) == [three, two]
+        assert await asked(one, three, before=(await record(harness))[1].number) == [one]
+        assert await asked() == []
+
     @pytest.mark.parametrize("action", COMMANDS)
     async def test_a_command_is_recorded_and_in_the_timeline(
         self, harness: Harness, action: str

@@ -103,6 +103,8 @@ class Access:
         address = address_key(_client(connection))
         keys = [(address, ADDRESS)]
         if proof.password is not None:
+            if self._checks >= MOST_CHECKS:
+                raise _too_many(1.0)
             keys.append((f"account:{proof.name[:100]}", ACCOUNT))
         wait = self._throttle.begin(keys)
         if wait > 0:
@@ -137,17 +139,13 @@ class Access:
             return Known(_LINKED, self._sessions.begin(LINK_NAME, link=True))
         if proof.token is not None:
             account = self._accounts.of_token(proof.token)
-        elif proof.password is not None:
-            account = await self._of_password(proof.name, proof.password)
         else:
-            raise Problem(400, "bad_request", "give a name and password, or a token, or a link")
+            account = await self._of_password(proof.name, proof.password or "")
         if account is None:
             return None
         return Known(account.identity, self._sessions.begin(account.identity.name))
 
     async def _of_password(self, name: str, password: str) -> Account | None:
-        if self._checks >= MOST_CHECKS:
-            raise _too_many(1.0)
         self._checks += 1
         return await run_in_thread(
             lambda: self._accounts.of_password(name, password), on_end=self._checked
@@ -157,15 +155,15 @@ class Access:
         self._checks -= 1
 
     def _of_session(self, connection: Connection) -> Known | None:
-        text = connection.cookies.get(COOKIE)
-        session = None if text is None else self._sessions.claimed(text)
-        if text is None or session is None:
-            return None
-        stamp = self._stamp(session)
-        if stamp is None or not self._sessions.holds(session, text, stamp):
-            return None
-        account = None if session.link else self._accounts.named(session.name)
-        return Known(account.identity if account else _LINKED, session)
+        """By the first cookie that holds: another console on the same host may have its own."""
+        for text in _cookies(connection):
+            session = self._sessions.claimed(text)
+            stamp = None if session is None else self._stamp(session)
+            if session is None or stamp is None or not self._sessions.holds(session, text, stamp):
+                continue
+            account = None if session.link else self._accounts.named(session.name)
+            return Known(account.identity if account else _LINKED, session)
+        return None
 
     def _stamp(self, session: Session) -> str | None:
         """What proved the account that this session is of; None where there is none now."""
@@ -181,7 +179,7 @@ class Access:
         if any(map(inspect.iscoroutinefunction, (authenticate, type(authenticate).__call__))):
             found = await cast("Awaitable[object]", authenticate(connection))
         else:
-            found = await run_in_thread(lambda: authenticate(connection), on_end=_nothing)
+            (found,) = await run_in_thread(lambda: (authenticate(connection),), on_end=_nothing)
             if inspect.isawaitable(found):
                 found = await found
         return None if found is None else Known(_checked_identity(found))
@@ -204,6 +202,13 @@ def _bearer(connection: Connection) -> str | None:
     given = connection.headers.getall("authorization", [])
     scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     return token.strip() if scheme.lower() == "bearer" else None
+
+
+def _cookies(connection: Connection) -> list[str]:
+    """All values of the session's cookie, that of the longest path first; a few at most."""
+    pairs = ";".join(connection.headers.getall("cookie", [])).split(";")
+    found = [pair.strip().partition("=") for pair in pairs]
+    return [value for name, _, value in found if name == COOKIE][:4]
 
 
 def _client(connection: Connection) -> tuple[str, int] | None:

@@ -29,6 +29,8 @@ class Accounts:
         self._tokens = [_account(name, text) for name, text in settings.web_tokens.items()]
         users = [_account(name, text) for name, text in settings.web_users.items()]
         self._users = {user.identity.name: user for user in users}
+        hashes = [PasswordHash.read(user.kept) for user in users]
+        self._nobodys = next((each.of_nobody() for each in hashes if each), NOBODYS)
         self._named = {each.identity.name: each for each in (*self._tokens, *users)}
 
     def __bool__(self) -> bool:
@@ -50,7 +52,7 @@ class Accounts:
         """The account of this name and password; blocks for as long where there is no such name."""
         user = self._users.get(name)
         kept = None if user is None else PasswordHash.read(user.kept)
-        return user if (kept or NOBODYS).fits(password) else None
+        return user if (kept or self._nobodys).fits(password) else None
 
 
 def _account(name: str, text: str) -> Account:

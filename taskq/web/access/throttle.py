@@ -50,6 +50,9 @@ class Throttle:
         self._most = most
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
+    def __len__(self) -> int:
+        return len(self._failures)
+
     def begin(self, keys: Iterable[tuple[str, Limit]]) -> float:
         """Seconds to wait before a try under all of these keys; 0: it is allowed, and counted."""
         now, pairs = self._clock.monotonic(), list(keys)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
+from datetime import datetime
 from typing import Final
 
 from litestar import get
 from litestar.di import NamedDependency
 from msgspec import Struct
+from msgspec.structs import replace
 
+from taskq.backends import Inspector
+from taskq.backends.causes import FAILED, cause_of, first_causes
+from taskq.filtering.terms import ErrorHas, Not, TagIn, Term
+from taskq.snapshot import ActivityInfo, Cause, Filter
+from taskq.web.api.activities import SLICE
 from taskq.web.api.asking import veil_of, wanted
 from taskq.web.api.parameters import Limit, Query, QueueNames, TypeNames
 from taskq.web.console import Console
@@ -16,13 +22,47 @@ from taskq.web.problem import Problem
 from taskq.web.role import Identity
 from taskq.web.views.record import CauseView
 
-COUNTED_TO: Final = 10_000
+COUNTED_TO: Final = 1000
+LOOKED_AT: Final = 1000
+"""Of what cannot be counted by the store alone, how many are looked at."""
 
 
 class CauseList(Struct, frozen=True, kw_only=True):
-    """Causes, those with the most activities first, then the newest."""
+    """Causes, those with the most activities first, then the newest. Where ``searched_to`` is not
+    null, only what is newer than that instant was looked at."""
 
     items: list[CauseView]
+    searched_to: datetime | None
+
+
+class Found(Struct, frozen=True):
+    """Causes, and how far was looked."""
+
+    causes: list[Cause]
+    searched_to: datetime | None = None
+
+
+async def look(reader: Inspector, filter: Filter, limit: int) -> Found:
+    """Beside the store: the causes of what matches."""
+    if not any(_needs_a_look(term) for term in filter.where):
+        return Found(await reader.dead_letters(filter, limit=limit, cap=COUNTED_TO))
+    statuses = tuple(set(filter.statuses or FAILED) & set(FAILED))
+    if not statuses:
+        return Found([])
+    wanted = replace(filter, statuses=statuses)
+    found = await reader.search(wanted, limit=LOOKED_AT, seconds=SLICE)
+    by_cause: dict[str, list[ActivityInfo]] = {}
+    for info in found.items:
+        if info.fingerprint is not None:
+            by_cause.setdefault(info.fingerprint, []).append(info)
+    causes = first_causes((cause_of(each, COUNTED_TO) for each in by_cause.values()), limit)
+    return Found(causes, found.searched_to)
+
+
+def _needs_a_look(term: Term) -> bool:
+    """Whether a term is about what no index and no plain comparison knows."""
+    plain = term.condition if isinstance(term, Not) else term
+    return isinstance(plain, (ErrorHas, TagIn))
 
 
 @get("/api/dead-letters")
@@ -34,7 +74,7 @@ async def dead_letters(
     type: TypeNames = "",
     limit: Limit = 50,
 ) -> CauseList:
-    """What activities ended dead_letter or failed of, by cause, each counted up to 10 000.
+    """What activities ended dead_letter or failed of, by cause, each counted up to 1000.
 
     To see the activities of one, ask /api/activities for `cause:` and its fingerprint.
     """
@@ -46,9 +86,10 @@ async def dead_letters(
             "bad_filter",
             "causes cannot be searched by arguments or text; use error:, cause: and other fields",
         )
-    ask = partial(console.reader.dead_letters, limit=limit, cap=COUNTED_TO)
-    found = await console.ask(ask, asked.filter)
-    return CauseList(items=[CauseView.of(cause, veil) for cause in found])
+    found = await console.ask(look, console.reader, asked.filter, limit)
+    return CauseList(
+        items=[CauseView.of(cause, veil) for cause in found.causes], searched_to=found.searched_to
+    )
 
 
 DEAD_LETTERS = (dead_letters,)

@@ -19,8 +19,11 @@ from taskq.web.role import Role
 Json: TypeAlias = dict[str, Any]
 """A part of the document."""
 
+HANDLERS: Final = "taskq_handlers"
+"""Where an application's state has its handlers, as they were before it took them: what has been
+registered once cannot be described by another application."""
 _KEPT: Final = "taskq_document"
-"""Where the finished document is kept in the application's state."""
+"""Where it keeps the finished document."""
 _ERRORS: Final[Mapping[str, str]] = {
     "400": "A parameter or the body is wrong; `detail` names it.",
     "401": "Nobody who is known.",
@@ -44,18 +47,8 @@ async def openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
     """This document."""
     state = request.app.state
     if _KEPT not in state:
-        state[_KEPT] = msgspec.json.encode(document(served(request.app)))
+        state[_KEPT] = msgspec.json.encode(document(state[HANDLERS]))
     return Response(state[_KEPT], media_type="application/json")
-
-
-def served(app: Litestar) -> list[HTTPRouteHandler]:
-    """The handlers of an application, each once."""
-    handlers: dict[int, HTTPRouteHandler] = {}
-    for route in app.routes:
-        for handler in getattr(route, "route_handlers", ()):
-            if isinstance(handler, HTTPRouteHandler) and handler.include_in_schema is not False:
-                handlers[id(handler.fn)] = handler
-    return list(handlers.values())
 
 
 def document(handlers: Iterable[HTTPRouteHandler]) -> Json:

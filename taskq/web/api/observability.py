@@ -35,7 +35,7 @@ from taskq.web.views.seed import DeadLetterRecord, Event, QueueStats, Snapshot
 FURTHEST: Final = 1000
 """The highest offset."""
 ROOTS_COUNTED_TO: Final = 1000
-ROOT_SECONDS: Final = 0.02
+ROOT_SECONDS: Final = 0.01
 """Seconds that counting the roots of one state may take."""
 _LOOKS: Final = 10
 """Slices that are walked for one list at the most."""

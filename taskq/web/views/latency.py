@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Final
 
 from msgspec import Struct
 
@@ -10,31 +13,37 @@ from taskq.snapshot import HISTOGRAM_BOUNDS
 
 
 def summed(histograms: Iterable[Sequence[int]]) -> list[int]:
-    """The counts of all of them, place by place."""
-    counts = [0] * (len(HISTOGRAM_BOUNDS) + 1)
-    for histogram in histograms:
-        for place, count in enumerate(histogram[: len(counts)]):
-            counts[place] += count
-    return counts
+    """The counts of all of them, place by place; each has a place for each bound and one more."""
+    return [sum(place) for place in zip(*histograms, strict=False)] or [0] * PLACES
 
 
-def quantile(counts: Sequence[int], share: float) -> float | None:
-    """The seconds below which ``share`` (more than 0, at most 1) of what was counted lies; None
-    where nothing was.
+def quantiles(counts: Sequence[int], shares: Sequence[float]) -> list[float | None]:
+    """For each of the shares (more than 0, at most 1): the seconds below which so much of what was
+    counted lies; None where nothing was.
 
     It lies in the same span between two of ``HISTOGRAM_BOUNDS`` as the true value, and is read off
     as if the span were evenly filled; so it is wrong by less than the span's width. Beyond the
     highest bound it is that bound: the true value is at least as much.
     """
-    wanted = sum(counts) * share
-    if not wanted:
-        return None
-    lower, below = 0.0, 0
-    for upper, count in zip(HISTOGRAM_BOUNDS, counts, strict=False):
-        if count and below + count >= wanted:
-            return lower + (upper - lower) * max(0.0, wanted - below) / count
-        lower, below = upper, below + count
-    return HISTOGRAM_BOUNDS[-1]
+    sums = list(accumulate(counts))
+    total = sums[-1] if sums else 0
+    if not total:
+        return [None] * len(shares)
+    return [_read_off(counts, sums, total * share) for share in shares]
+
+
+def _read_off(counts: Sequence[int], sums: Sequence[int], wanted: float) -> float:
+    place = bisect_left(sums, wanted)
+    if place >= len(HISTOGRAM_BOUNDS):
+        return HISTOGRAM_BOUNDS[-1]
+    lower = HISTOGRAM_BOUNDS[place - 1] if place else 0.0
+    below = sums[place - 1] if place else 0
+    return lower + (HISTOGRAM_BOUNDS[place] - lower) * (wanted - below) / counts[place]
+
+
+SHARES: Final = (0.5, 0.95, 0.99)
+"""What is told of a histogram."""
+PLACES: Final = len(HISTOGRAM_BOUNDS) + 1
 
 
 class LatencyView(Struct, frozen=True, kw_only=True):
@@ -49,6 +58,5 @@ class LatencyView(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, counts: Sequence[int]) -> LatencyView:
         """Of these counts, as ``Bucket.waits`` has them."""
-        return cls(
-            p50=quantile(counts, 0.5), p95=quantile(counts, 0.95), p99=quantile(counts, 0.99)
-        )
+        p50, p95, p99 = quantiles(counts, SHARES)
+        return cls(p50=p50, p95=p95, p99=p99)

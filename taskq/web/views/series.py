@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from taskq.snapshot import Bucket
-from taskq.web.views.latency import LatencyView, quantile, summed
+from taskq.web.views.latency import SHARES, LatencyView, quantiles, summed
 
 By = Literal["none", "type", "queue"]
 """What there is a line of: each type, each queue, or all together."""
@@ -56,11 +56,8 @@ class PercentilesView(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, counts: Sequence[Sequence[int]]) -> PercentilesView:
         """Of a histogram for each step."""
-        return cls(
-            p50=[quantile(each, 0.5) for each in counts],
-            p95=[quantile(each, 0.95) for each in counts],
-            p99=[quantile(each, 0.99) for each in counts],
-        )
+        p50, p95, p99 = zip(*(quantiles(each, SHARES) for each in counts), strict=True)
+        return cls(p50=[*p50], p95=[*p95], p99=[*p99])
 
 
 class LineView(Struct, frozen=True, kw_only=True):

@@ -45,6 +45,7 @@ from taskq.backends.sql.postgres.facade import Facade
 from taskq.backends.sql.postgres.facts import facts
 from taskq.backends.sql.postgres.failures import mapped, notify_queue_is_full
 from taskq.backends.sql.postgres.hints import Hints
+from taskq.backends.sql.postgres.reader import PostgresReader
 from taskq.backends.sql.postgres.schema import look
 from taskq.clock import SystemClock
 from taskq.errors import BackendError, BackendUnavailable
@@ -286,6 +287,14 @@ class PostgresBackend(CommonStore):
         """See ``Transactional.aenlist``."""
         enlist = partial(self._enlister.enlist, activities=activities, notify=transaction.notify)
         return await on_connection(transaction, enlist)
+
+    # -- Readable --
+
+    def reader(self, *, connections: int = 2, timeout: float = 2.0) -> PostgresReader:
+        """See ``Readable.reader``."""
+        return PostgresReader(
+            self._address, schema=self._schema, connections=connections, timeout=timeout
+        )
 
     # -- Examinable --
 

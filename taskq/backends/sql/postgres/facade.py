@@ -23,11 +23,12 @@ from taskq.bridge import forks
 T = TypeVar("T")
 
 SIZE = 4
-"""Connections at the most."""
+"""Connections at the most, unless it is said otherwise."""
 
 
-def make_engine(address: Address) -> AsyncEngine:
-    """An engine for this database; its connections belong to the event loop that makes them."""
+def make_engine(address: Address, *, size: int = SIZE) -> AsyncEngine:
+    """An engine for this database; its connections, up to ``size``, belong to the event loop that
+    makes them."""
     unnamed: dict[str, Any] = {
         "prepared_statement_cache_size": 0,
         "prepared_statement_name_func": str,
@@ -40,7 +41,7 @@ def make_engine(address: Address) -> AsyncEngine:
         "postgresql+asyncpg://",
         async_creator=creator,
         connect_args={} if address.prepared else unnamed,
-        pool_size=SIZE,
+        pool_size=size,
         max_overflow=0,
         pool_recycle=300,
     )
@@ -49,15 +50,26 @@ def make_engine(address: Address) -> AsyncEngine:
 class Facade:
     """Runs functions in a transaction, each on a connection of its own.
 
-    ``lock_timeout``: how long a statement waits for a lock, as PostgreSQL writes it.
+    ``lock_timeout``: how long a statement waits for a lock, as PostgreSQL writes it. ``size``:
+    connections at the most. ``statement_timeout``: how long a statement may take that reads.
     """
 
-    def __init__(self, address: Address, *, schema: str | None, lock_timeout: str) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        schema: str | None,
+        lock_timeout: str,
+        size: int = SIZE,
+        statement_timeout: str | None = None,
+    ) -> None:
         self._address = address
+        self._size = size
         self._options: dict[str, Any] = (
             {} if schema is None else {"schema_translate_map": {None: schema}}
         )
         self._lock_timeout = lock_timeout
+        self._statement_timeout = statement_timeout
         self._engine: AsyncEngine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -131,13 +143,18 @@ class Facade:
                 raise
 
     async def _begin(self, connection: AsyncConnection) -> datetime:
-        values = {"lock_timeout": self._lock_timeout}
-        now: datetime = (await connection.execute(statements.begin(), values)).scalar_one()
+        begin, values = statements.begin(), {"lock_timeout": self._lock_timeout}
+        if self._statement_timeout is not None:
+            begin, values = (
+                statements.begin_reading(),
+                {"statement_timeout": self._statement_timeout},
+            )
+        now: datetime = (await connection.execute(begin, values)).scalar_one()
         return now
 
     def _running(self) -> AsyncEngine:
         loop = asyncio.get_running_loop()
         if self._engine is None or self._loop is not loop:
             self.forget()
-            self._engine, self._loop = make_engine(self._address), loop
+            self._engine, self._loop = make_engine(self._address, size=self._size), loop
         return self._engine

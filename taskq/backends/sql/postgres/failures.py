@@ -15,7 +15,14 @@ from taskq.backends.sql.postgres.driver import (
     InternalClientError,
     PostgresError,
 )
-from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError, Unstorable
+from taskq.errors import (
+    BackendError,
+    BackendUnavailable,
+    QueryTimeout,
+    SchemaError,
+    TaskQError,
+    Unstorable,
+)
 
 MIGRATE: Final = "run `taskq migrate` for this database (TASKQ_DATABASE_URL, or --database URL)"
 
@@ -163,7 +170,7 @@ def _unavailable(location: str, state: str, text: str) -> BackendUnavailable:
         case "53300":
             return BackendUnavailable(f"{location} takes no more connections: {text}")
         case "57014":
-            return BackendUnavailable(f"{location} stopped a statement: {text}")
+            return QueryTimeout(f"{location} stopped a statement: {text}; ask for less at a time")
         case _:
             return BackendUnavailable(f"{location} is not available: {text}")
 

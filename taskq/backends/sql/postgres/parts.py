@@ -51,8 +51,17 @@ def lasting(wait: Literal["on", "off"] = "on") -> ColumnElement[bool]:
 
 def patient() -> ColumnElement[bool]:
     """Wait for each lock no longer than ``lock_timeout``, a text like ``3000ms``."""
-    timeout = bindparam("lock_timeout", type_=Text())
-    setting = func.set_config(constant("lock_timeout"), timeout, true())
+    return _until_the_end("lock_timeout")
+
+
+def limited() -> ColumnElement[bool]:
+    """Let no statement that follows take longer than ``statement_timeout``, a text likewise."""
+    return _until_the_end("statement_timeout")
+
+
+def _until_the_end(name: str) -> ColumnElement[bool]:
+    """Set it for this transaction to the value that is bound by its name."""
+    setting = func.set_config(constant(name), bindparam(name, type_=Text()), true())
     return select(setting).scalar_subquery().is_not(None)
 
 

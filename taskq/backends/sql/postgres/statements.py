@@ -51,6 +51,7 @@ from taskq.backends.sql.postgres.parts import (
     array_of,
     constant,
     lasting,
+    limited,
     patient,
     spread,
     telling,
@@ -107,6 +108,13 @@ def tell() -> Executable:
 def begin() -> Executable:
     """What the first statement of a longer transaction sets for it; answers its instant."""
     return select(NOW).where(lasting(), patient())
+
+
+@cache
+def begin_reading() -> Executable:
+    """The same for one that only reads: no later statement of it takes longer than
+    ``statement_timeout``, a text like ``2000ms``."""
+    return select(NOW).where(limited())
 
 
 # -- claim --

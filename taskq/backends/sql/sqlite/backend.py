@@ -31,6 +31,7 @@ from taskq.backends.sql.chunks import CHUNK
 from taskq.backends.sql.common import CommonStore
 from taskq.backends.sql.sqlite.connect import Mode, make_engine, transaction
 from taskq.backends.sql.sqlite.failures import mapped
+from taskq.backends.sql.sqlite.reader import SQLiteReader
 from taskq.backends.sql.sqlite.schema import set_up
 from taskq.backends.sql.sqlite.watching import Watches, data_version
 from taskq.bridge.lane import Lane
@@ -231,6 +232,12 @@ class SQLiteBackend(CommonStore):
         from taskq.backends.sql.sqlite.enlisting import enlist
 
         return enlist(connection, activities, path=self._path, now=self._clock.now)
+
+    # -- Readable --
+
+    def reader(self, *, connections: int = 2, timeout: float = 2.0) -> SQLiteReader:
+        """See ``Readable.reader``. It has one connection: there is one thread for it."""
+        return SQLiteReader(self._path, clock=self._clock, timeout=timeout)
 
     # -- transactions --
 

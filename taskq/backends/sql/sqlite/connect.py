@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
@@ -20,6 +21,8 @@ OLDEST = (3, 35, 0)
 
 _MODE = "taskq_begin"
 _WAL_TRIES = 50
+_NOW_AND_THEN = 10_000
+"""Steps of SQLite's machine: some tenths of a millisecond."""
 
 # Text that is no UTF-8, which other programs can store, must not make a whole batch unreadable.
 _text = partial(str, encoding="utf-8", errors="replace")
@@ -48,6 +51,28 @@ def make_engine(path: str, *, lock_timeout: float) -> Engine:
     return engine
 
 
+def make_reading_engine(path: str, *, lock_timeout: float) -> Engine:
+    """An engine whose connections cannot write; they open the file, and make none.
+
+    The file is not opened read-only: what reads beside a writer must be able to take part in the
+    write-ahead log.
+    """
+    check_version(sqlite3.sqlite_version_info)
+    connect = partial(
+        sqlite3.connect,
+        f"{Path(path).as_uri()}?mode=rw",
+        uri=True,
+        timeout=lock_timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool)
+    event.listen(engine, "connect", _set_up_to_read)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
 def check_version(version: tuple[int, ...]) -> None:
     """BackendError where the SQLite library of this Python is too old."""
     if version < OLDEST:
@@ -62,6 +87,18 @@ def transaction(connection: Connection, mode: Mode = "IMMEDIATE") -> Generator[N
         connection.execution_options(**{_MODE: mode})
     with connection.begin():
         yield
+
+
+@contextmanager
+def interrupted(connection: Connection, over: Callable[[], bool]) -> Generator[None]:
+    """Inside, stop what a statement does once ``over`` says so; it is asked now and then."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    driver.set_progress_handler(over, _NOW_AND_THEN)
+    try:
+        yield
+    finally:
+        driver.set_progress_handler(None, 0)
 
 
 @contextmanager
@@ -89,6 +126,11 @@ def _set_up(connection: sqlite3.Connection, record: object) -> None:
     _use_wal(connection)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA journal_size_limit=67108864")
+
+
+def _set_up_to_read(connection: sqlite3.Connection, record: object) -> None:
+    connection.text_factory = _text
+    connection.execute("PRAGMA query_only=ON")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from taskq.errors import BackendError, BackendUnavailable, Unstorable
+from taskq.errors import BackendError, BackendUnavailable, QueryTimeout, Unstorable
 
 
 @contextmanager
@@ -47,6 +47,8 @@ def _meaning(
             return BackendUnavailable(
                 f"{path} is read-only here: the file and its folder must be writable"
             )
+        case sqlite3.SQLITE_INTERRUPT:
+            return QueryTimeout(f"a question to {path} took too long: ask for less at a time")
         case sqlite3.SQLITE_CANTOPEN:
             return _cannot_open(path)
         case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_NOMEM | sqlite3.SQLITE_PROTOCOL:

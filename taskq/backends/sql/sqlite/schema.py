@@ -28,6 +28,16 @@ def set_up(connection: Connection, path: str) -> None:
             migrations.upgrade(connection)
 
 
+def check(connection: Connection, path: str) -> None:
+    """Raises SchemaError where the file's tables are not those that this version needs."""
+    with transaction(connection, "DEFERRED"):
+        if not _is_ready(connection, path):
+            raise SchemaError(
+                f"the tables in {path} are not there yet, or older than this taskq needs: start a"
+                " worker, or run `taskq migrate`"
+            )
+
+
 def _is_ready(connection: Connection, path: str) -> bool:
     revision = migrations.current(connection)
     if revision is not None and revision not in migrations.REVISIONS:
