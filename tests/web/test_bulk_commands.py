@@ -12,7 +12,7 @@ import pytest
 from taskq import ActivityFuture, NonRetryError, TaskQ
 from taskq.model import Priority, Status
 from taskq.reserved import BULK
-from tests.web.conftest import TOKENS
+from tests.web.asking import TOKENS
 
 
 @pytest.fixture

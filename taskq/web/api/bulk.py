@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from litestar import Request, get, post
@@ -23,12 +23,16 @@ from taskq.options import instant
 from taskq.search import Cursor
 from taskq.web.api.asking import veil_of, wanted
 from taskq.web.api.commands import PriorityName
+from taskq.web.api.parameters import Limit, PageCursor, Query
 from taskq.web.commanding import Asked, Done, JsonObject, actor, exact, refusals, who
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity, Role
 
-LONGEST_FILTER: Final = 4000
+ActionName = Literal["retry", "cancel", "run_now", "reschedule", "priority", "delete"]
+"""The names of ``Action``."""
+
+LONGEST_FILTER: Final = 2000
 """Characters."""
 
 
@@ -132,14 +136,14 @@ class BulkPage(Struct, frozen=True, kw_only=True):
 
 @get("/api/bulk/preview")
 async def preview(
-    action: Annotated[Action, QueryParameter()],
-    q: Annotated[str, QueryParameter(max_length=LONGEST_FILTER)],
+    action: Annotated[ActionName, QueryParameter(description="What is to be done.")],
+    q: Query,
     console: NamedDependency[Console],
     identity: NamedDependency[Identity],
 ) -> PreviewView:
     """How many activities a bulk command with this filter would be about now."""
     _check_filter(console, identity, q)
-    found = await _desk(console).preview(action, q, cap=CAP)
+    found = await _desk(console).preview(Action(action), q, cap=CAP)
     return PreviewView(
         count=found.count, exact=found.exact, by_status=found.by_status, cap=found.cap
     )
@@ -148,11 +152,11 @@ async def preview(
 @get("/api/bulk")
 async def bulks(
     console: NamedDependency[Console],
-    limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, QueryParameter(max_length=100)] = None,
+    limit: Limit = 50,
+    cursor: PageCursor = "",
 ) -> BulkPage:
     """The bulk commands, newest first."""
-    after = None if cursor is None else Cursor.read(cursor)
+    after = Cursor.read(cursor) if cursor else None
     items, following = await _desk(console).latest(limit=limit, after=after)
     return BulkPage(
         items=[BulkView.of(each) for each in items],
