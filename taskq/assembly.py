@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
 import anyio
 
+from taskq.bulk.handler import bulk_handler
 from taskq.engine import Engine, EngineOptions
 from taskq.engine.backoff import Backoff
 from taskq.errors import BackendUnavailable, ConfigurationError
@@ -19,6 +20,7 @@ from taskq.identifiers import new_id
 from taskq.logs import configured as logs_configured
 from taskq.processes.pool import ProcessPool
 from taskq.processes.reference import reference
+from taskq.reserved import BULK, RESERVED, reserved_name
 from taskq.settings import NAME, Settings, bad_name, replaced
 from taskq.version import VERSION
 
@@ -82,6 +84,7 @@ def engine_for(app: TaskQ, options: Mapping[str, object]) -> Engine:
         backend=app.client.store,
         bridge=app.client.bridge,
         handlers=app.registry.handlers(outside),
+        reserved={BULK: bulk_handler(app)},
         options=_options(app, settings, given),
         clock=app.clock,
         emit=app.publisher.publish,
@@ -180,6 +183,8 @@ def _queues(queues: object) -> tuple[str, ...]:
     for name in names:
         if not NAME.match(name):
             raise ConfigurationError(bad_name("queue", name))
+        if name in RESERVED:
+            raise ConfigurationError(f"{reserved_name('queue', name)}: every worker serves it")
     return names
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict
+from typing import TypedDict, cast
 from uuid import UUID
 
 from msgspec import Struct, field
+
+from taskq.errors import InvalidState
+from taskq.model import Receipt
 
 PROGRAM = "program"
 """The actor of calls from code that name none."""
@@ -61,3 +64,16 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     target: str = ""
     detail: Mapping[str, object] = field(default_factory=dict[str, object])
     command_id: UUID | None = None
+
+
+def repeated(entry: AuditEntry, action: str) -> list[Receipt]:
+    """What a command that stored calls has stored, for whoever gives it again.
+
+    Raises InvalidState where its id is one of another action.
+    """
+    ids = entry.detail.get("ids")
+    if entry.action != action or not isinstance(ids, list):
+        raise InvalidState(
+            f"the command id {entry.command_id} is that of another command: {entry.action}"
+        )
+    return [Receipt(UUID(str(id)), False) for id in cast("list[object]", ids)]

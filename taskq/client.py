@@ -45,6 +45,8 @@ from taskq.watcher import Linger, WatchedEndings, Watcher
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+Record = Callable[[Sequence[Activity[Any]]], Coroutine[Any, Any, list[Receipt]]]
+"""One of the store's methods that stores calls, with what it writes down besides."""
 
 
 class Opening:
@@ -141,6 +143,22 @@ class StoreClient:
         seconds = self._settings.enqueue_timeout
         with self._storing(activities, seconds):
             receipts = await self._astored_with_room(activities, seconds)
+        return self._published(activities, receipts)
+
+    def submit_on_record(
+        self, activities: Sequence[Activity[Any]], record: Record
+    ) -> list[Receipt]:
+        """Store calls that an operator makes; where a queue is full, nobody waits for room."""
+        with self._storing(activities):
+            receipts = self.call_sync(record, activities)
+        return self._published(activities, receipts)
+
+    async def asubmit_on_record(
+        self, activities: Sequence[Activity[Any]], record: Record
+    ) -> list[Receipt]:
+        """The same without blocking the event loop."""
+        with self._storing(activities):
+            receipts = await self.call(record, activities)
         return self._published(activities, receipts)
 
     def enlist(

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from taskq.audit import AuditEntry, Who, command_of
 from taskq.backends import Cancellation, Deletion
-from taskq.client import StoreClient
+from taskq.client import Record, StoreClient
 from taskq.editing import Edit, Edits, FindTask, edited
 from taskq.errors import ActivityNotFound, InvalidState
 from taskq.filtering.reading import narrowed, parsed
@@ -23,7 +23,7 @@ from taskq.lifecycle import (
     RETRYABLE_BY_OPERATOR,
     STARTABLE_BY_OPERATOR,
 )
-from taskq.model import Priority, Status
+from taskq.model import Activity, Priority, Receipt, Status
 from taskq.options import instant, seconds
 from taskq.showing import Showing
 from taskq.snapshot import Cause, Filter
@@ -78,6 +78,34 @@ class Operations:
         return await self._client.call(partial(self._store.audit, limit=limit, before=before))
 
     # -- changing --
+
+    def enqueue(
+        self,
+        activities: Sequence[Activity[Any]],
+        *,
+        action: str = "enqueue",
+        detail: Mapping[str, object] | None = None,
+        **who: Unpack[Who],
+    ) -> list[Receipt]:
+        """Store built calls, all or none, on record: ``action`` and ``detail``.
+
+        Raises as ``taskq.enqueue``, QueueFull at once, and InvalidState where the ``command_id`` is
+        that of another command. Given again it answers what it has stored, not ``created``.
+        """
+        record = self._record(action, detail, who)
+        return self._client.submit_on_record(activities, record)
+
+    async def aenqueue(
+        self,
+        activities: Sequence[Activity[Any]],
+        *,
+        action: str = "enqueue",
+        detail: Mapping[str, object] | None = None,
+        **who: Unpack[Who],
+    ) -> list[Receipt]:
+        """The same without blocking the event loop."""
+        record = self._record(action, detail, who)
+        return await self._client.asubmit_on_record(activities, record)
 
     def retry(
         self,
@@ -193,6 +221,10 @@ class Operations:
         asked = _asked(ids)
         delete = partial(self._store.delete, command=command_of(who))
         return _deleted(asked, await self._client.call(delete, asked.ids), who)
+
+    def _record(self, action: str, detail: Mapping[str, object] | None, who: Who) -> Record:
+        command = command_of(who)
+        return partial(self._store.enqueue, command=command, action=action, detail=detail)
 
     def _retry(
         self,

@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from taskq.backends import CallerTransaction
 from taskq.errors import ConfigurationError
 from taskq.model import COUNTED_TO, LONGEST_TEXT, DeadLetter, OnDuplicate, Priority
+from taskq.reserved import RESERVED, reserved_name
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
 from taskq.transaction import caller_transaction
@@ -349,6 +350,8 @@ def _priority(where: str, name: str, value: object) -> Priority:
 def _queue(where: str, name: str, value: object) -> str:
     if not isinstance(value, str) or not NAME.match(value):
         raise ConfigurationError(f"{where}: {bad_name(name, value)}")
+    if value in RESERVED:
+        raise ConfigurationError(f"{where}: {reserved_name(name, value)}")
     return value
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from taskq.model import Status
+from taskq.reserved import RESERVED
 from taskq.snapshot import WorkerInfo
 
 
@@ -81,6 +82,8 @@ WAITING = (Status.PENDING, Status.SCHEDULED, Status.RETRYING)
 
 def serving(kind: Kind, name: str, queues: Collection[str], workers: Sequence[WorkerInfo]) -> int:
     """How many of these workers serve a queue, or a type in any of ``queues``."""
+    if name in RESERVED:
+        return len(workers)
     if kind is Kind.QUEUE:
         return sum(name in worker.queues for worker in workers)
     return sum(any(worker.serves(queue, name) for queue in queues) for worker in workers)

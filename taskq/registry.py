@@ -16,6 +16,7 @@ from taskq.hooks import HOOKS, hook_type
 from taskq.logs import priorities_are_off, unfit_result
 from taskq.model import Activity, Bound, DeadLetter, Hook, Priority
 from taskq.options import HookFunction, TaskOptions
+from taskq.reserved import RESERVED, reserved_name
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
 from taskq.showing import NO_SECRETS, Secrets
@@ -271,6 +272,8 @@ def checked_name(where: str, name: object) -> str:
     """A task name or alias. Raises ConfigurationError."""
     if not isinstance(name, str) or not NAME.match(name):
         raise ConfigurationError(f"{where}: {bad_name('task', name)}")
+    if name in RESERVED:
+        raise ConfigurationError(f"{where}: {reserved_name('task', name)}")
     return name
 
 

@@ -12,6 +12,7 @@ from taskq.filtering.terms import Term
 from taskq.model import ErrorInfo, Priority, Status
 from taskq.progress import Progress
 from taskq.redaction import Quiet
+from taskq.reserved import RESERVED
 
 
 class ActivityInfo(Quiet, frozen=True, kw_only=True):
@@ -139,7 +140,9 @@ class WorkerInfo(Struct, frozen=True, kw_only=True):
     suspended: int = 0
 
     def serves(self, queue: str, type: str) -> bool:
-        """Whether it takes activities of this queue and type."""
+        """Whether it takes activities of this queue and type. Every worker takes taskq's own."""
+        if queue in RESERVED and type in RESERVED:
+            return True
         return queue in self.queues and (not self.types or type in self.types)
 
 

@@ -197,6 +197,12 @@ class FaultyBackend:
         deed = partial(self.inner.set_priority, command=command)
         return await self._do("set_priority", deed, ids, priority)
 
+    async def enqueue(
+        self, activities: Sequence[Activity[object]], *, command: Command, **how: Any
+    ) -> list[Receipt]:
+        deed = partial(self.inner.enqueue, command=command, **how)
+        return await self._do("enqueue", deed, activities)
+
     async def dead_letters(
         self, filter: Filter, *, limit: int = 100, cap: int = 10_000
     ) -> list[Cause]:

@@ -8,7 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from taskq.audit import Command
-from taskq.model import Priority, Status
+from taskq.model import Activity, Priority, Receipt, Status
 
 
 class Operator(Protocol):
@@ -72,5 +72,22 @@ class Operator(Protocol):
 
         The event's detail has ``from`` and ``to``, names of priorities. One that has the priority
         already is left as it is. From ``lifecycle.REORDERABLE_BY_OPERATOR``.
+        """
+        ...
+
+    async def enqueue(
+        self,
+        activities: Sequence[Activity[object]],
+        *,
+        command: Command,
+        action: str = "enqueue",
+        detail: Mapping[str, object] | None = None,
+    ) -> list[Receipt]:
+        """Store calls as ``Backend.submit`` does, with a row of the record in their transaction:
+        ``action``, and ``detail`` besides the ``ids`` that hold the calls.
+
+        A command whose id is in the record already stores nothing, and is answered by what it has
+        stored, not ``created``. Raises as ``submit``, and InvalidState where that id is one of
+        another action; nothing is stored then.
         """
         ...

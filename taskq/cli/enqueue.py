@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import click
 
+from taskq import calling
 from taskq.app import TaskQ
+from taskq.calling import BadCall, call_of
 from taskq.cli.command import Command
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.loading import chosen, hosted, load_app
 from taskq.cli.output import emit, say
 from taskq.cli.text import ascii_json, printable
 from taskq.cli.values import DURATION, moment, priority
-from taskq.errors import ResultTimeout, SerializationError
+from taskq.errors import ResultTimeout
 from taskq.logs import configure
 from taskq.model import OnDuplicate, Status
-from taskq.options import CallArguments
 from taskq.settings import NAME
 from taskq.task import Task
 
@@ -123,28 +123,19 @@ def arguments(words: Sequence[str], *, named: bool) -> tuple[str | None, str, st
 
 
 def _enqueued(found: TaskQ, name: str, payload: str, options: Mapping[str, Any]) -> UUID:
-    task = task_named(found, name)
     try:
-        activity = task.options(**cast("CallArguments", options)).build_json(payload)
-    except TypeError as error:
+        activity = call_of(task_named(found, name), payload, options)
+    except BadCall as error:
         raise Refused(str(error)) from error
-    except (SerializationError, ValueError) as error:
-        raise Refused(f"{name}: {error}" if name not in str(error) else str(error)) from error
     return found.enqueue([activity])[0].id
 
 
 def task_named(found: TaskQ, name: str) -> Task[..., Any]:
     """A task of the app. Refused for a name that it has not."""
-    task = found.tasks.get(name)
-    if task is not None:
-        return task
-    if not found.tasks:
-        raise Refused("this app has no activities")
-    close = get_close_matches(name, found.tasks, n=1)
-    guess = f"did you mean {close[0]!r}? " if close else ""
-    raise Refused(
-        f"no task of this app is named {name!r}; {guess}there are: {', '.join(sorted(found.tasks))}"
-    )
+    try:
+        return calling.task_named(found.tasks, name)
+    except calling.NoSuchTask as error:
+        raise Refused(str(error)) from error
 
 
 def _read(payload: str) -> str:

@@ -16,7 +16,7 @@ from taskq.cli.failure import Refused
 from taskq.cli.filters import terms
 from taskq.cli.output import emit, say
 from taskq.cli.target import identified, is_id
-from taskq.filtering.reading import narrowed
+from taskq.filtering.reading import NOTHING_ASKED, narrowed
 from taskq.filtering.terms import AnywhereHas, StatusIn, Term
 from taskq.model import Status
 from taskq.snapshot import Filter
@@ -65,7 +65,7 @@ def asked_terms(words: Sequence[str]) -> Sequence[Term] | None:
         return None
     asked = terms(words)
     if not asked:
-        raise Refused("this filter asks for nothing; type:* means every activity")
+        raise Refused(NOTHING_ASKED)
     if all(isinstance(term, AnywhereHas) for term in asked):
         text = " ".join(words)
         raise Refused(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from uuid import UUID
 
 import anyio
@@ -56,7 +57,8 @@ class Engine:
     not raise; it is called on the thread where something happened. ``owner`` becomes
     ``current().owner``. ``random`` gives numbers in 0 to 1. ``dump`` writes the stacks of all
     threads somewhere; it is called when the event loop is stuck. ``processes`` are those in which
-    some of the handlers run; they are ended with it.
+    some of the handlers run; they are ended with it. ``reserved`` are handlers that run besides
+    what the options say, each by the name of a queue and of the type in it.
 
     Raises ConfigurationError when the options ask for types without handler.
     """
@@ -77,10 +79,12 @@ class Engine:
         schedules: Sequence[Schedule] = (),
         dump: Callable[[], None] = lambda: None,
         processes: Processes | None = None,
+        reserved: Mapping[str, Handler] = MappingProxyType({}),
         hide: Callable[[Attempt, str], str] = lambda _, text: text,
     ) -> None:
         self.id = new_id()
         self._types = options.claimed_types(handlers)
+        self._reserved = dict(reserved)
         self._options = options
         self._backend = backend
         self._bridge = bridge
@@ -360,8 +364,9 @@ class Engine:
         )
         return Parts(
             ground,
-            handlers=self._handlers,
+            handlers={**self._handlers, **self._reserved},
             types=self._types,
+            reserved=tuple(self._reserved),
             middleware=self._middleware,
             schedules=self._schedules,
             owner=self._owner,

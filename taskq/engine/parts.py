@@ -12,6 +12,7 @@ from taskq.engine.claiming.controls import Controls
 from taskq.engine.claiming.dispatcher import Dispatcher
 from taskq.engine.claiming.hints import Hints
 from taskq.engine.claiming.pace import Pace
+from taskq.engine.claiming.reserved import Reserved
 from taskq.engine.claiming.returns import Returns
 from taskq.engine.ground import Ground
 from taskq.engine.keeping.canceller import Canceller
@@ -57,6 +58,7 @@ class Parts:
         *,
         handlers: Mapping[str, Handler],
         types: tuple[str, ...] | None,
+        reserved: tuple[str, ...],
         middleware: Sequence[Middleware],
         schedules: Sequence[Schedule],
         owner: object,
@@ -98,8 +100,8 @@ class Parts:
             deadlines=self.deadlines,
             pace=self.pace,
         )
-        self.controls = Controls(ground, types=types, slots=self.slots, returns=returns)
-        self.dispatcher = self._dispatcher(ground, types, returns)
+        self.controls = self._controls(ground, types, reserved, returns)
+        self.dispatcher = self._dispatcher(ground, types, reserved, returns)
         self.promoter = Promoter(ground, on_moved=self.dispatcher.ring)
         self.scheduler = Scheduler(ground, declared=schedules, on_fired=self.dispatcher.ring)
         self.reaper = Reaper(
@@ -111,8 +113,21 @@ class Parts:
             ground, slots=self.slots, ledger=self.ledger, returns=returns, keeper=self.keeper
         )
 
+    def _controls(
+        self,
+        ground: Ground,
+        types: tuple[str, ...] | None,
+        reserved: tuple[str, ...],
+        returns: Returns,
+    ) -> Controls:
+        return Controls(ground, types=types, reserved=reserved, slots=self.slots, returns=returns)
+
     def _dispatcher(
-        self, ground: Ground, types: tuple[str, ...] | None, returns: Returns
+        self,
+        ground: Ground,
+        types: tuple[str, ...] | None,
+        reserved: tuple[str, ...],
+        returns: Returns,
     ) -> Dispatcher:
         return Dispatcher(
             ground,
@@ -122,6 +137,7 @@ class Parts:
             returns=returns,
             ledger=self.ledger,
             controls=self.controls,
+            reserved=Reserved(reserved, ground.clock),
         )
 
     def _hints(self, ground: Ground, post: Post) -> Hints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -10,6 +11,9 @@ from taskq.filtering.fields import condition
 from taskq.filtering.terms import IdIn, Not, Pattern, PriorityIn, StatusIn, TagIn, Term, TextIn
 from taskq.filtering.words import words
 from taskq.snapshot import Filter
+
+NOTHING_ASKED: Final = "this filter asks for nothing; type:* means every activity"
+"""Why a filter changes nothing that does not say what it is about."""
 
 
 def parsed(text: str) -> tuple[Term, ...]:

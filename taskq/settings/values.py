@@ -14,6 +14,7 @@ from msgspec import Struct
 from taskq.errors import ConfigurationError
 from taskq.model import Status
 from taskq.redaction import names_of
+from taskq.reserved import RESERVED, reserved_name
 from taskq.retention import rules_of
 from taskq.retry import RetryPolicy
 from taskq.settings.accounts import SHORTEST_SECRET, hosts_of, shown, tokens_of, users_of
@@ -134,8 +135,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise SettingError(
                 f"schema must have 1 to 63 bytes, all printable, not {self.schema!r}", "schema"
             )
-        if not NAME.match(self.queue):
-            raise SettingError(bad_name("queue", self.queue), "queue")
+        _check_queue(self.queue)
         if self.max_retries is not None and self.max_retries < 0:
             raise SettingError(
                 f"max_retries must be at least 0 (or None for unlimited), not {self.max_retries}",
@@ -283,6 +283,13 @@ class SettingOverrides(TypedDict, total=False):
     web_allowed_hosts: Sequence[str]
     web_viewer_payloads: bool
     redact: Sequence[str] | str
+
+
+def _check_queue(name: str) -> None:
+    if not NAME.match(name):
+        raise SettingError(bad_name("queue", name), "queue")
+    if name in RESERVED:
+        raise SettingError(reserved_name("queue", name), "queue")
 
 
 def bad_name(what: str, name: object) -> str:

@@ -229,7 +229,7 @@ QUESTIONS = (
         "G5",
         "the accepted result is the one of the last claim",
         of="activity",
-        where="status = 'completed' AND json_type(result) = 'object'",
+        where="status = 'completed' AND json_type(result) = 'object' AND type <> 'taskq.bulk'",
         wrong="json_extract(result, '$.claim') <> claim OR NOT EXISTS (SELECT 1 FROM effect"
         " WHERE effect.id = activity.id AND effect.claim = activity.claim AND what = 'end')",
     ),

@@ -36,6 +36,7 @@ CORE = {
     "printing",
     "phrases",
     "news",
+    "reserved",
     "redaction",
     "secret",
     "showing",

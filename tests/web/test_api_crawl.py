@@ -34,7 +34,8 @@ def addresses(stage: Stage) -> Iterator[str]:
         elif "{key}" in path:
             yield from (path.replace("{key}", str(id)) for id in stage.ids.values())
         else:
-            yield path.replace("{name}", "nightly")
+            asked = "?action=retry&q=type:*" if path.endswith("/preview") else ""
+            yield path.replace("{name}", "nightly") + asked
     yield from (f"/api/observability/activities/{key}" for key in ("cron", "pending", "completed"))
     yield from (f"/api/series?window={window}&by=type" for window in ("5m", "1h", "24h"))
     yield from (f"/api/suggestions?q={q}" for q in ("tag.", "user:", "source:", "tag.region:"))

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from taskq.audit import Command
+from taskq.audit import Command, repeated
 from taskq.backends import (
     Cancellation,
     Capabilities,
@@ -84,15 +84,42 @@ class MemoryBackend(MemoryOperator, MemoryPruner, MemoryQueues, MemorySchedules)
         """See ``Backend.submit``."""
         changes = Changes()
         with self._lock:
-            now = self._clock.now()
-            stored = {each.id for each in activities if each.id in self._tables.rows}
-            submission = Submission(self._tables, now)
-            receipts = [submission.add(activity) for activity in activities]
-            wanted = demands(activities, receipts, stored) if bounded(activities) else []
-            victims = [row for each in wanted for row in making_room(self._tables, each)]
-            changes.ready = bool(submission.store())
-            evict(self._tables, victims, now, changes)
+            receipts = self._submitted(activities, self._clock.now(), changes)
         self._tell(changes)
+        return receipts
+
+    async def enqueue(
+        self,
+        activities: Sequence[Activity[object]],
+        *,
+        command: Command,
+        action: str = "enqueue",
+        detail: Mapping[str, object] | None = None,
+    ) -> list[Receipt]:
+        """See ``Operator.enqueue``."""
+        changes = Changes()
+        with self._lock:
+            known = self._entry(command)
+            if known is not None:
+                return repeated(known, action)
+            now = self._clock.now()
+            receipts = self._submitted(activities, now, changes)
+            ids = [receipt.id for receipt in receipts]
+            self._recorded_of(now, command, action, ids, **(detail or {}))
+        self._tell(changes)
+        return receipts
+
+    def _submitted(
+        self, activities: Sequence[Activity[object]], now: datetime, changes: Changes
+    ) -> list[Receipt]:
+        """Store calls; the caller holds the lock."""
+        stored = {each.id for each in activities if each.id in self._tables.rows}
+        submission = Submission(self._tables, now)
+        receipts = [submission.add(activity) for activity in activities]
+        wanted = demands(activities, receipts, stored) if bounded(activities) else []
+        victims = [row for each in wanted for row in making_room(self._tables, each)]
+        changes.ready = bool(submission.store())
+        evict(self._tables, victims, now, changes)
         return receipts
 
     async def claim(self, request: ClaimRequest) -> list[Attempt]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from taskq.audit import Command, named
+from taskq.audit import AuditEntry, Command, named
 from taskq.backends.changes import Changes
 from taskq.backends.memory.reader import MemoryReader
 
@@ -43,6 +43,10 @@ class MemoryRecorder(MemoryReader, ABC):
 
     def _is_known(self, command: Command) -> bool:
         """Whether it is in the record already."""
-        return command.id is not None and any(
-            entry.command_id == command.id for entry in self._tables.audit
-        )
+        return self._entry(command) is not None
+
+    def _entry(self, command: Command) -> AuditEntry | None:
+        """What is in the record under its id."""
+        if command.id is None:
+            return None
+        return next((each for each in self._tables.audit if each.command_id == command.id), None)

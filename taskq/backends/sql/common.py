@@ -12,11 +12,12 @@ from taskq.backends import Cancellation
 from taskq.backends.sql import cancelling, operating, writer
 from taskq.backends.sql.pruning_store import SqlPruner
 from taskq.backends.sql.queueing import SqlQueues
+from taskq.backends.sql.recorded import SqlRecorded
 from taskq.backends.sql.scheduling import SqlSchedules
 from taskq.model import Lease, Priority, Status
 
 
-class CommonStore(SqlPruner, SqlQueues, SqlSchedules):
+class CommonStore(SqlPruner, SqlQueues, SqlSchedules, SqlRecorded):
     """``Inspector``, ``Operator`` and some of ``Backend``, over the doors that each has."""
 
     async def _has_orphans(self, parents: Collection[UUID]) -> bool:

@@ -34,6 +34,7 @@ class Controls:
         ground: Ground,
         *,
         types: Collection[str] | None,
+        reserved: Collection[str],
         slots: Slots,
         returns: Returns,
     ) -> None:
@@ -47,6 +48,7 @@ class Controls:
         self._progress = partial(ground.supervisor.progress, "controls")
         self._queues = ground.options.queues
         self._types = types
+        self._reserved = reserved
         self._slots = slots
         self._returns = returns
         self._known: tuple[Pause, ...] = ()
@@ -83,6 +85,8 @@ class Controls:
                 await self._returns.give_back(back)
 
     def _concerns(self, pause: Pause) -> bool:
+        if pause.name in self._reserved:
+            return True
         match pause.kind:
             case Kind.QUEUE:
                 return pause.name in self._queues

@@ -16,6 +16,7 @@ from taskq.engine.claiming.aging import Aging
 from taskq.engine.claiming.controls import Controls, narrowed
 from taskq.engine.claiming.holdings import Held
 from taskq.engine.claiming.pace import LOOK_AGAIN, PATIENCE, Pace, Running
+from taskq.engine.claiming.reserved import Reserved
 from taskq.engine.claiming.returns import Returns
 from taskq.engine.ground import Ground
 from taskq.engine.options import EngineOptions
@@ -56,6 +57,9 @@ class Dispatcher:
 
     What is paused it does not ask for, and for a burst that is empty.
 
+    For the ``reserved`` queues it asks by themselves, once a second at the most; only for isolated
+    activities it asks everywhere at once.
+
     With ``burst`` it returns when everything was recorded that it ran, and then nothing was due and
     nothing could be claimed. Errors of the store are raised: its supervisor starts it again.
     """
@@ -70,6 +74,7 @@ class Dispatcher:
         returns: Returns,
         ledger: Ledger,
         controls: Controls,
+        reserved: Reserved,
     ) -> None:
         self.stopping = False
         self._access = ground.access
@@ -87,6 +92,7 @@ class Dispatcher:
         self._orphans = Orphans(ground)
         self._ledger = ledger
         self._controls = controls
+        self._reserved = reserved
         self._poll = Backoff(
             ground.random, first=ground.options.poll_interval, last=ground.options.poll_max
         )
@@ -124,6 +130,8 @@ class Dispatcher:
             if not found and self._full and not self._slots.busy:
                 # Nothing runs and no child is there: what they wait for may be a root.
                 found = await self._claim(1, roots=True)
+            if not found and self._options.burst and self._reserved.names:
+                found = await self._claim(1, reserved=True)
             if found == room or await self._run_alone():
                 self._poll.reset()
             elif found:  # what begins now goes first; then look whether that was all
@@ -163,7 +171,12 @@ class Dispatcher:
         return max(0, min(MOST, room))
 
     async def _supplied(self, room: int) -> int:
-        """Claim for ``room`` slots, leaves first where slots are reserved for them; how many."""
+        """Claim for ``room`` slots, what is taskq's own first, then leaves where slots are reserved
+        for them; how many."""
+        own = await self._claim(1, reserved=True) if self._reserved.due() else 0
+        return own + (await self._supplied_rest(room - own) if room > own else 0)
+
+    async def _supplied_rest(self, room: int) -> int:
         reserve, aging = self._reserve, self._aging.due()
         if reserve is None:
             return await self._claim(room, aging=aging)
@@ -181,10 +194,17 @@ class Dispatcher:
         alone: bool = False,
         roots: bool = False,
         aging: float | None = None,
+        reserved: bool = False,
     ) -> int:
-        """Claim and hand over; how many. ``roots``: also where only children are to begin."""
+        """Claim and hand over; how many. ``roots``: also where only children are to begin;
+        ``reserved``: of the reserved queues alone."""
         attempts = await self._claimed(
-            limit, types=types or self._types, alone=alone, roots=roots, aging=aging
+            limit,
+            types=types or self._types,
+            alone=alone,
+            roots=roots,
+            aging=aging,
+            reserved=reserved,
         )
         try:
             await self._orphans.cancel(attempts)
@@ -202,20 +222,22 @@ class Dispatcher:
         alone: bool,
         roots: bool = False,
         aging: float | None = None,
+        reserved: bool = False,
     ) -> list[Held]:
         """What a claim brings, entered as held. Without a reply it is in doubt what it did."""
         spare = self._options.max_suspended - self._slots.permits.suspended
         self._full = spare <= 0
         if not self._full:  # whatever is begun may come to wait
             limit = min(limit, max(1, spare - self._slots.waiting))
+        own = self._reserved.names
         request = ClaimRequest(
             worker=self._worker,
-            queues=self._options.queues,
-            types=types,
+            queues=own if reserved else (*self._options.queues, *(own if alone else ())),
+            types=own if reserved else types and (*types, *(own if alone else ())),
             limit=limit,
             lease=self._options.lease,
             alone=alone,
-            children=self._full and not roots,
+            children=self._full and not roots and not reserved,
             aging=aging,
         )
         wanted = narrowed(request, self._controls.paused)
@@ -301,7 +323,7 @@ class Dispatcher:
 
     async def _pause(self) -> None:
         """Wait for a ring, at most for the poll interval."""
-        pause = self._poll.pause()
+        pause = min(self._poll.pause(), self._reserved.left)
         if await self._wait(pause):
             self._poll.reset()
 

@@ -29,6 +29,7 @@ from taskq.testing.conformance.keys import KeyTests
 from taskq.testing.conformance.leases import LeaseTests
 from taskq.testing.conformance.limits import LimitTests
 from taskq.testing.conformance.links import LinkTests
+from taskq.testing.conformance.on_record import OnRecordTests
 from taskq.testing.conformance.operator_commands import OperatorCommandTests
 from taskq.testing.conformance.operator_retry import OperatorRetryTests
 from taskq.testing.conformance.outcomes import OutcomeTests
@@ -86,6 +87,7 @@ class BackendConformance(
     SeriesTests,
     OperatorRetryTests,
     OperatorCommandTests,
+    OnRecordTests,
     DeadLetterTests,
     DeleteTests,
     PruneTests,

@@ -10,14 +10,19 @@ from litestar.handlers import HTTPRouteHandler
 from taskq.web.api.activities import ACTIVITIES
 from taskq.web.api.activity import ACTIVITY
 from taskq.web.api.audit import AUDIT
+from taskq.web.api.bulk import BULK_ROUTES
+from taskq.web.api.commands import COMMANDS
 from taskq.web.api.dead import DEAD_LETTERS
 from taskq.web.api.document import DOCUMENT
+from taskq.web.api.enqueue import ENQUEUE
 from taskq.web.api.observability import OBSERVABILITY
 from taskq.web.api.overview import OVERVIEW
 from taskq.web.api.queues import QUEUES
 from taskq.web.api.schedules import SCHEDULES
+from taskq.web.api.scheduling import SCHEDULING
 from taskq.web.api.series import SERIES
 from taskq.web.api.session import SESSION
+from taskq.web.api.steering import STEERING
 from taskq.web.api.stream import STREAM
 from taskq.web.api.suggestions import SUGGESTIONS
 from taskq.web.api.workers import WORKERS
@@ -37,4 +42,9 @@ ROUTES: tuple[HTTPRouteHandler, ...] = (
     *SERIES,
     *SUGGESTIONS,
     *OBSERVABILITY,
+    *COMMANDS,
+    *BULK_ROUTES,
+    *ENQUEUE,
+    *SCHEDULING,
+    *STEERING,
 )

@@ -159,6 +159,11 @@ class PostgresBackend(CommonStore):
         self._hints.tell(changes)
         return receipts
 
+    def _submitted(
+        self, connection: Connection, now: datetime, activities: Sequence[Activity[object]]
+    ) -> tuple[list[Receipt], Changes]:
+        return bounding.submit(connection, now, activities)
+
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         """See ``Backend.claim``."""
         with self._mapped():

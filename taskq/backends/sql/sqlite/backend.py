@@ -108,6 +108,11 @@ class SQLiteBackend(CommonStore):
             return []
         return await self._write(lambda connection, now: writer.submit(connection, now, activities))
 
+    def _submitted(
+        self, connection: Connection, now: datetime, activities: Sequence[Activity[object]]
+    ) -> tuple[list[Receipt], Changes]:
+        return writer.submit(connection, now, activities)
+
     async def claim(self, request: ClaimRequest) -> list[Attempt]:
         """See ``Backend.claim``. Finding nothing takes no lock."""
 

@@ -1,0 +1,81 @@
+"""What a bulk command was asked to do, as the arguments of its activity."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from taskq.bulk.action import Action
+from taskq.codec import from_json, to_json
+from taskq.errors import SerializationError
+from taskq.identifiers import new_id
+from taskq.model import Activity, Policy, Priority
+from taskq.reserved import BULK
+from taskq.retry import RetryPolicy
+
+CHUNK: Final = 500
+"""How many are changed at a time, in one transaction."""
+CAP: Final = 100_000
+"""How many one command is about at the most, unless it says less."""
+MOST_IDS: Final = 1000
+"""How many ids one command may name."""
+
+_RETRY: Final = RetryPolicy(initial_delay=1.0, multiplier=2.0, max_delay=60.0)
+_RETRIES, _CRASHES = 20, 10
+TIMEOUT: Final = 300.0
+"""Seconds for one attempt; it gives up its slot long before, and goes on in another one."""
+
+
+class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """``action`` on what ``filter`` finds (a text of the filter language), or on ``ids``.
+
+    ``actor`` and ``reason`` are those of who gave the command. ``total`` is how many there were
+    then, at least where not ``exact``; no more than ``limit`` are taken, in chunks of ``size``, at
+    the most ``rate`` a second. ``tree`` is for cancel, ``when`` (aware UTC) for reschedule,
+    ``priority`` for priority, ``changes`` (arguments by name) for retry.
+    """
+
+    action: Action
+    actor: str
+    reason: str = ""
+    filter: str = ""
+    ids: list[UUID] = []
+    total: int = 0
+    exact: bool = True
+    limit: int = CAP
+    size: int = CHUNK
+    rate: float | None = None
+    tree: bool = False
+    when: datetime | None = None
+    priority: Priority | None = None
+    changes: dict[str, Any] = {}
+
+
+def activity_of(order: Order) -> Activity[Any]:
+    """The activity that carries it out. Raises SerializationError for what cannot be stored."""
+    id = new_id()
+    return Activity(
+        id=id,
+        type=BULK,
+        queue=BULK,
+        payload=to_json(msgspec.to_builtins(order), label="the bulk command"),
+        root_id=id,
+        origin_id=id,
+        priority=Priority.HIGH,
+        max_retries=_RETRIES,
+        max_crashes=_CRASHES,
+        timeout=TIMEOUT,
+        policy=Policy(retry=_RETRY),
+    )
+
+
+def order_of(payload: str) -> Order:
+    """The order that an activity carries. Raises SerializationError for what is none."""
+    try:
+        return msgspec.convert(from_json(payload, label="the bulk command"), Order)
+    except msgspec.ValidationError as error:
+        raise SerializationError(f"this is no bulk command: {error}") from error
