@@ -66,10 +66,16 @@ def dead_letters(
         tallies = _looked_into(connection, now, filter, cap)
     first = heapq.nlargest(limit, tallies, key=_rank)
     query = newest_of(filter, now)
-    newest = [(each.newest or _newest(connection, query, each), each) for each in first]
-    infos = reader.get(connection, [id for id, _ in newest if id is not None])
+    newest = {each.fingerprint: each.newest or _newest(connection, query, each) for each in first}
+    infos = reader.get(connection, [id for id in newest.values() if id is not None])
+    examples = {info.fingerprint: info for info in infos.values()}
     return first_causes(
-        (cause(infos[id], each.shares, cap) for id, each in newest if id in infos), limit
+        (
+            cause(examples[each.fingerprint], each.shares, cap)
+            for each in first
+            if each.fingerprint in examples
+        ),
+        limit,
     )
 
 
