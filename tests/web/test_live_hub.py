@@ -19,7 +19,7 @@ from taskq.backends.memory import MemoryBackend
 from taskq.backends.memory.watches import MemoryWatch
 from taskq.pausing import Kind
 from taskq.progress import progress_of
-from taskq.web import Console, ConsoleOptions
+from taskq.web import Console, ConsoleOptions, Role
 from taskq.web.application import application
 from taskq.web.live.broadcast import BOUNDS
 from taskq.web.live.event import Form
@@ -35,7 +35,7 @@ class House:
         self.faulty = FaultyBackend(MemoryBackend())
         self.stage = Stage(self.faulty.inner)
         self.app = TaskQ(backend=self.faulty)
-        self.console = Console(self.app, ConsoleOptions())
+        self.console = Console(self.app, ConsoleOptions(allow_anonymous=Role.ADMIN))
         self.hub = hurried(self.console)
         self.asgi = application(self.console)
 
@@ -395,7 +395,7 @@ async def test_closed_it_begins_anew_with_the_next_one(house: House) -> None:
 FORKING = """
 import os, threading, time
 from taskq import TaskQ
-from taskq.web import Console, ConsoleOptions
+from taskq.web import Console, ConsoleOptions, Role
 
 app = TaskQ("memory://")
 
@@ -408,7 +408,7 @@ def begun(subscription):
         subscription.bell.wait_sync(0.1)
     return taken[0].event.kind if taken else None
 
-console = Console(app, ConsoleOptions())
+console = Console(app, ConsoleOptions(allow_anonymous=Role.ADMIN))
 assert begun(console.hub.subscribe()) == "hello"
 child = os.fork()
 if child == 0:

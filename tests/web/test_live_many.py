@@ -14,7 +14,7 @@ from anyio.abc import SocketStream
 from taskq import TaskQ
 from taskq.backends.memory import MemoryBackend
 from taskq.bridge import serve_in_thread
-from taskq.web import Console, ConsoleOptions
+from taskq.web import Console, ConsoleOptions, Role
 from taskq.web.application import application
 from taskq.web.live.hub import STREAMS, Hub
 from taskq.web.live.subscription import BATCH
@@ -33,7 +33,7 @@ class Crowd:
         self.faulty = FaultyBackend(MemoryBackend())
         self.stage = Stage(self.faulty.inner)
         self.app = TaskQ(backend=self.faulty)
-        self.console = Console(self.app, ConsoleOptions())
+        self.console = Console(self.app, ConsoleOptions(allow_anonymous=Role.ADMIN))
         self.hub: Hub = hurried(self.console)
         self.asgi = application(self.console)
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from taskq import TaskQ
-from taskq.web import Console, ConsoleOptions
+from taskq.web import Console, ConsoleOptions, Role
 from taskq.web.application import application
 from tests.postgres_databases import Databases
 from tests.web.listening import hurried, listening, until
@@ -37,7 +37,7 @@ async def test_all_who_listen_share_one_connection_that_listens(
         @elsewhere.activity
         async def greet() -> None: ...
 
-        console = Console(app, ConsoleOptions())
+        console = Console(app, ConsoleOptions(allow_anonymous=Role.ADMIN))
         hub = hurried(console)
         asgi = application(console)
         async with anyio.create_task_group() as group:

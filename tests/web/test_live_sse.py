@@ -11,7 +11,7 @@ import pytest
 from taskq import TaskQ
 from taskq.backends import ProgressReport
 from taskq.progress import progress_of
-from taskq.web import Console, ConsoleOptions
+from taskq.web import Console, ConsoleOptions, Role
 from taskq.web.live.event import Form
 from taskq.web.live.hub import Hub, Pace
 from taskq.web.live.sse import EventStream
@@ -21,7 +21,7 @@ from tests.web.stage import NO, Stage, at_once
 
 @pytest.fixture
 async def hub(app: TaskQ) -> AsyncIterator[Hub]:
-    hub = hurried(Console(app, ConsoleOptions()))
+    hub = hurried(Console(app, ConsoleOptions(allow_anonymous=Role.ADMIN)))
     yield hub
     await hub.aclose()
 
