@@ -135,6 +135,16 @@ class ActivitySummary(Struct, frozen=True, kw_only=True):
         )
 
 
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What an activity's own row does not tell: see ``ActivityView``."""
+
+    known: bool
+    worker_name: str | None
+    children: int
+    unfinished: list[ActivityInfo]
+    awaited_by: list[UUID]
+
+
 class ActivityView(Struct, frozen=True, kw_only=True):
     """Everything about one activity. Times are UTC, durations seconds.
 
@@ -195,17 +205,7 @@ class ActivityView(Struct, frozen=True, kw_only=True):
     awaited_by: list[UUID]
 
     @classmethod
-    def of(
-        cls,
-        info: ActivityInfo,
-        veil: Veil,
-        *,
-        known: bool,
-        worker_name: str | None,
-        children: int,
-        blocked_on: list[ActivityInfo],
-        awaited_by: list[UUID],
-    ) -> ActivityView:
+    def of(cls, info: ActivityInfo, around: Surroundings, veil: Veil) -> ActivityView:
         """With what its own row does not tell."""
         return cls(
             id=info.id,
@@ -214,7 +214,7 @@ class ActivityView(Struct, frozen=True, kw_only=True):
             status=info.status,
             priority=info.priority.name,
             version=version_of(info),
-            known=known,
+            known=around.known,
             hidden=not veil.shown,
             arguments=veil.arguments(info.type, info.payload),
             result=veil.result(info),
@@ -241,7 +241,7 @@ class ActivityView(Struct, frozen=True, kw_only=True):
             lease_until=info.lease_until,
             cancel_requested_at=info.cancel_requested_at,
             worker=info.worker,
-            worker_name=worker_name,
+            worker_name=around.worker_name,
             parent_id=info.parent_id,
             root_id=info.root_id,
             origin_id=info.origin_id,
@@ -252,9 +252,9 @@ class ActivityView(Struct, frozen=True, kw_only=True):
             source=info.source,
             correlation_id=info.correlation_id,
             user_id=info.user_id,
-            children=children,
-            blocked_on=[ActivitySummary.of(child, veil) for child in blocked_on],
-            awaited_by=awaited_by,
+            children=around.children,
+            blocked_on=[ActivitySummary.of(child, veil) for child in around.unfinished],
+            awaited_by=around.awaited_by,
         )
 
 
