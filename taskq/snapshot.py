@@ -249,7 +249,7 @@ SPANS: tuple[int, ...] = (60, 600)
 """For how many seconds each there are buckets: coarse ones, so that a day is few of them."""
 
 
-class Bucket(Struct, frozen=True, kw_only=True):
+class Bucket(Struct, frozen=True, kw_only=True, gc=False):
     """Some time of one queue, type and outcome, summed over all workers.
 
     It begins with ``minute`` (aware UTC) and lasts ``span`` seconds, one of SPANS: what ended then

@@ -65,16 +65,22 @@ def dead_letters(
     else:
         tallies = _looked_into(connection, now, filter, cap)
     first = heapq.nlargest(limit, tallies, key=_rank)
-    newest = {each.fingerprint: _newest(connection, now, filter, each) for each in first}
+    query = newest_of(filter, now)
+    newest = {each.fingerprint: each.newest or _newest(connection, query, each) for each in first}
     infos = reader.get(connection, [id for id in newest.values() if id is not None])
-    found = [(infos.get(id), each) for each in first if (id := newest[each.fingerprint])]
-    return first_causes((cause(info, each.shares, cap) for info, each in found if info), limit)
+    examples = {info.fingerprint: info for info in infos.values()}
+    return first_causes(
+        (
+            cause(examples[each.fingerprint], each.shares, cap)
+            for each in first
+            if each.fingerprint in examples
+        ),
+        limit,
+    )
 
 
-def _newest(connection: Connection, now: datetime, filter: Filter, tally: Tally) -> UUID | None:
-    if tally.newest is not None:
-        return tally.newest
-    found: UUID | None = connection.scalar(newest_of(filter, now), {"cause": tally.fingerprint})
+def _newest(connection: Connection, query: Executable, tally: Tally) -> UUID | None:
+    found: UUID | None = connection.scalar(query, {"cause": tally.fingerprint})
     return found
 
 

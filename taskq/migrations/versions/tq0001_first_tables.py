@@ -193,7 +193,8 @@ def _activity_indexes() -> None:
     _index("tree", "root_id", "id", where="parent_id IS NOT NULL")
     _index("correlation", "correlation_id", "id", where="correlation_id IS NOT NULL")
     _index("user", "user_id", "id", where="user_id IS NOT NULL")
-    _index("causes", "fingerprint", "id", where="fingerprint IS NOT NULL")
+    causes = ("fingerprint", "id", "queue", "status", "finished_at")
+    _index("causes", *causes, where="fingerprint IS NOT NULL")
 
 
 def _index(name: str, *columns: str | sa.TextClause, where: str) -> None:

@@ -129,6 +129,21 @@ class OperatorCommandTests:
             entry.detail["edited"]
         )
 
+    async def test_of_the_arguments_before_an_edit_only_what_is_shown_is_kept(
+        self, harness: Harness
+    ) -> None:
+        """threat:T14"""
+        id = await harness.bring(call(payload='{"pin":"4711"}'), Status.DEAD_LETTER)
+        same = await harness.bring(call(payload='{"pin":"b"}'), Status.DEAD_LETTER)
+        kept = {id: '{"pin":"[redacted]"}', same: "{}"}
+
+        await harness.retry(id, same, arguments={id: '{"pin":"1"}'}, kept=kept)
+
+        for one, payload in ((id, kept[id]), (same, None)):
+            timeline = await harness.call(harness.backend.timeline, one)
+            [noted] = [each for each in timeline if each.kind == "retried"]
+            assert noted.detail.get("payload") == payload
+
     async def test_a_key_stands_for_the_edited_arguments(self, harness: Harness) -> None:
         first = keyed("order-1", payload='{"n":1}')
         await harness.bring(first, Status.DEAD_LETTER)

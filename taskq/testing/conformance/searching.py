@@ -26,8 +26,7 @@ WAITING = (Status.SCHEDULED, Status.RETRYING)
 class SearchTests:
     """``Inspector.search`` and ``Inspector.count``."""
 
-    @pytest.mark.parametrize("limit", [50, 2])
-    @pytest.mark.parametrize("order", [Order.NEWEST, Order.OLDEST])
+    @pytest.mark.parametrize(("order", "limit"), [(Order.NEWEST, 2), (Order.OLDEST, 50)])
     async def test_a_search_finds_what_a_filter_says(
         self, harness: Harness, order: Order, limit: int
     ) -> None:
@@ -54,7 +53,7 @@ class SearchTests:
     async def test_a_search_without_time_looks_once_and_goes_on_from_there(
         self, harness: Harness, text: str
     ) -> None:
-        """Nobody waits for what is far down; in the end it is found."""
+        """threat:T7: nobody waits for what is far down; in the end it is found."""
         wanted = call(payload='{"id":7}', user_id="7", tags='{"a":"b"}')
         await harness.submit(wanted, *(call(payload='{"id":8}') for _ in range(MANY)))
 

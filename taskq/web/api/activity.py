@@ -20,7 +20,7 @@ from taskq.web.api.parameters import Limit, PageCursor
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
-from taskq.web.views.activity import ActivityView
+from taskq.web.views.activity import ActivityView, Surroundings
 from taskq.web.views.history import EntryView, TimelineView, TreeView
 
 CHILDREN_COUNTED: Final = 1000
@@ -85,15 +85,14 @@ async def activity(
         raise unknown(id)
     names = {worker.id: worker.name for worker in found.workers}
     linked = (entry.detail for entry in found.timeline if entry.kind == Note.LINKED)
-    return ActivityView.of(
-        found.info,
-        veil_of(console, identity),
+    around = Surroundings(
         known=console.app.registry.task(found.info.type) is not None,
         worker_name=names.get(found.info.worker) if found.info.worker else None,
         children=found.children,
-        blocked_on=found.unfinished,
+        unfinished=found.unfinished,
         awaited_by=[UUID(parent) for each in linked if isinstance(parent := each["parent"], str)],
     )
+    return ActivityView.of(found.info, around, veil_of(console, identity))
 
 
 @get("/api/activities/{id:uuid}/timeline")
