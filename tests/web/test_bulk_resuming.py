@@ -79,6 +79,24 @@ async def test_after_a_lost_reply_it_goes_on_behind_what_was_done(
     assert await app.future(bulk) == {"done": 5, "skipped": 0}
 
 
+async def test_what_fails_again_meanwhile_is_not_met_again(
+    app: TaskQ, store: FaultyBackend
+) -> None:
+    """Two have been retried and fail again before the command goes on: they match, and are left."""
+    ids = await failed(app, 4)
+    bulk = await given(app)
+    store.fail("retry", after=True, times=1)
+    await app.run_worker(burst=True)
+    await app.queues.aresume(queue="default")
+    await app.run_worker(burst=True)
+    assert (await app.client.ainfo(ids[0])).status is Status.FAILED
+
+    await app.operator.arun_now([bulk])
+    await app.run_worker(burst=True)
+
+    assert await retried(app) == [str(id) for id in ids]
+
+
 async def test_what_failed_before_it_was_done_is_done_then(
     app: TaskQ, store: FaultyBackend
 ) -> None:
