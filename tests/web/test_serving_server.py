@@ -103,7 +103,7 @@ class SlowStore(MemoryBackend):
         super().__init__(clock=SystemClock())
         self.asked = Doorbell()
 
-    async def stats(self, queues: object = ()) -> Stats:
+    async def stats(self, queues: object = (), *, cap: int = 0) -> Stats:
         self.asked.ring()
         await Doorbell().wait()
         raise AssertionError
