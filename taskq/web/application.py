@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from litestar import Litestar, Request
@@ -13,16 +14,17 @@ from litestar.handlers import HTTPRouteHandler
 
 from taskq import logs
 from taskq.errors import ConfigurationError
-from taskq.web.access import guard_of, identity_of
+from taskq.web.access import Access, guard_of, identity_of
 from taskq.web.api import ROUTES
 from taskq.web.api.document import HANDLERS
-from taskq.web.console import Console
+from taskq.web.console import Console, console_of, of_console
 from taskq.web.content import check_content
+from taskq.web.options import ConsoleOptions
 from taskq.web.pages import PAGES
 from taskq.web.permissions import LOOKING, PERMISSIONS, Route
 from taskq.web.problem import on_error, problem_of
 from taskq.web.query import Parameters
-from taskq.web.shell import ASGI, AllowedHosts, Shell
+from taskq.web.shell import ASGI, AllowedHosts, Receive, Scope, Send, Shell
 
 
 def build(console: Console) -> Shell:
@@ -31,17 +33,30 @@ def build(console: Console) -> Shell:
     Raises ConfigurationError for an allowed host that is none.
     """
     allowed = (*console.app.settings.web_allowed_hosts, *console.options.allowed_hosts)
-    routes = cast("ASGI", application(console))
-    return Shell(routes, AllowedHosts(allowed), read_only=console.options.read_only)
+    return Shell(application(console), AllowedHosts(allowed), read_only=console.options.read_only)
 
 
-def application(console: Console) -> Litestar:
+def application(console: Console) -> ASGI:
     """The console's routes, behind its guard; of a read-only one, those that look.
 
     Raises ConfigurationError for a route without permission in the table.
     """
+    routes = cast("ASGI", routing(tuple(handlers_of(console.options))))
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await routes(of_console(scope, console), receive, send)
+
+    return answer
+
+
+@lru_cache(maxsize=4)
+def routing(handlers: tuple[HTTPRouteHandler, ...]) -> Litestar:
+    """These routes, for every console that has them: a request's scope says whose it is. To read
+    all their signatures takes a tenth of a second.
+
+    Raises ConfigurationError for a route without permission in the table.
+    """
     parameters = Parameters()
-    handlers = [*_served(console)]
 
     async def check(request: Request[Any, Any, Any]) -> None:
         await parameters.check(request)
@@ -50,10 +65,10 @@ def application(console: Console) -> Litestar:
     built = Litestar(
         route_handlers=handlers,
         state=State({HANDLERS: handlers}),
-        guards=[guard_of(console.access)],
+        guards=[guard_of(_access_of)],
         before_request=check,
         dependencies={
-            "console": Provide(lambda: console, sync_to_thread=False),
+            "console": Provide(_console, sync_to_thread=False),
             "identity": Provide(identity_of),
         },
         exception_handlers={HTTPException: on_error, Exception: on_error},
@@ -75,13 +90,21 @@ def routes_of(built: Litestar) -> Iterable[Route]:
                     yield method, route.path_format
 
 
-def _served(console: Console) -> Iterator[HTTPRouteHandler]:
-    """What this console has: one that can only look has no route that commands."""
-    for handler in (*ROUTES, *(() if console.options.api_only else PAGES)):
+def handlers_of(options: ConsoleOptions) -> Iterator[HTTPRouteHandler]:
+    """What such a console has: one that can only look has no route that commands."""
+    for handler in (*ROUTES, *(() if options.api_only else PAGES)):
         routes = {(str(method), path) for method in handler.http_methods for path in handler.paths}
         looks = all(method == "GET" or (method, path) in LOOKING for method, path in routes)
-        if looks or not console.options.read_only:
+        if looks or not options.read_only:
             yield handler
+
+
+def _console(request: Request[Any, Any, Any]) -> Console:
+    return console_of(cast("Mapping[str, object]", request.scope))
+
+
+def _access_of(scope: Mapping[str, object]) -> Access:
+    return console_of(scope).access
 
 
 def _check_permissions(routes: Iterable[Route]) -> None:

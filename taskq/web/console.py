@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar, TypeVarTuple
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
+from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
 from taskq.app import TaskQ
 from taskq.backends import Inspector
@@ -18,6 +18,7 @@ Ts = TypeVarTuple("Ts")
 
 PATIENCE = 5.0
 """Seconds that one question to the store may take in all; then the answer is 503."""
+_KEY: Final = "taskq_console"
 
 
 class Console:
@@ -49,3 +50,13 @@ class Console:
         opens them again."""
         await self.hub.aclose()
         await self._reading.aclose()
+
+
+def of_console(scope: Mapping[str, Any], console: Console) -> MutableMapping[str, Any]:
+    """The scope of a request, as one to this console."""
+    return {**scope, _KEY: console}
+
+
+def console_of(scope: Mapping[str, object]) -> Console:
+    """The console that a request is to."""
+    return cast("Console", scope[_KEY])

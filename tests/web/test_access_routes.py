@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from uuid import uuid4
 
+import anyio
 import pytest
 from litestar import Litestar, get
 
@@ -14,7 +15,7 @@ from taskq.settings.accounts import ROLES
 from taskq.web import Console, ConsoleOptions, Identity, Role
 from taskq.web import application as rooms
 from taskq.web.access import guard
-from taskq.web.application import application, build, routes_of
+from taskq.web.application import application, build, handlers_of, routes_of, routing
 from taskq.web.permissions import LOOKING, PERMISSIONS
 from taskq.web.shell import Shell
 from tests.web.asking import HOST, OWN, TOKENS, Answer, ask, bearer
@@ -22,8 +23,8 @@ from tests.web.asking import HOST, OWN, TOKENS, Answer, ask, bearer
 VISITORS = (None, "viewer", "operator", "admin")
 
 
-def routes(app: TaskQ, **options: bool) -> list[tuple[str, str]]:
-    return sorted(routes_of(application(Console(app, ConsoleOptions(**options)))))
+def routes(**options: bool) -> list[tuple[str, str]]:
+    return sorted(routes_of(routing(tuple(handlers_of(ConsoleOptions(**options))))))
 
 
 def filled(path: str) -> str:
@@ -42,7 +43,7 @@ async def tried(console: Shell, method: str, path: str, role: str | None) -> Ans
 async def test_each_route_lets_in_whom_the_table_names_and_nobody_else(app: TaskQ) -> None:
     """threat:T1, T3: all routes × nobody, viewer, operator, admin."""
     console = build(Console(app, ConsoleOptions()))
-    for method, path in routes(app):
+    for method, path in routes():
         least = PERMISSIONS[method, path]
         for role in VISITORS:
             status = (await tried(console, method, path, role)).status
@@ -51,14 +52,14 @@ async def test_each_route_lets_in_whom_the_table_names_and_nobody_else(app: Task
                 assert status == (401 if role is None else 403), (method, path, role)
             elif path != "/api/session":  # which answers 401 to nobody by itself
                 assert status not in (401, 403, 405, 500), (method, path, role)
-    for method, path in routes(app):  # again, now that each was asked for: none has let go
+    for method, path in routes():  # again, now that each was asked for: none has let go
         if PERMISSIONS[method, path] is not None:
             assert (await tried(console, method, path, None)).status == 401, (method, path)
 
 
-async def test_no_line_of_the_table_is_for_a_route_that_is_not_there(app: TaskQ) -> None:
+def test_no_line_of_the_table_is_for_a_route_that_is_not_there() -> None:
     """threat:T1"""
-    assert set(PERMISSIONS) == set(routes(app))
+    assert set(PERMISSIONS) == set(routes())
 
 
 async def test_a_route_that_the_table_does_not_name_keeps_the_console_from_starting(
@@ -74,17 +75,47 @@ async def test_a_route_that_the_table_does_not_name_keeps_the_console_from_start
         application(Console(app, ConsoleOptions()))
 
 
-async def test_a_route_that_comes_later_is_for_nobody(app: TaskQ) -> None:
+async def test_a_route_that_comes_later_is_for_nobody(
+    app: TaskQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """threat:T1: also past the check at the start, the guard asks the table."""
 
     @get("/api/late")
     async def late() -> str:
         return "data"
 
-    built: Litestar = application(Console(app, ConsoleOptions()))
-    built.register(late)
-    answer = await ask(built, "GET", "/api/late", [HOST, bearer("admin")])  # type: ignore[arg-type]
+    own: Litestar = routing.__wrapped__(tuple(handlers_of(ConsoleOptions())))
+    own.register(late)
+    monkeypatch.setattr(rooms, "routing", lambda _: own)  # what consoles share stays as it is
+    console = application(Console(app, ConsoleOptions()))
+    answer = await ask(console, "GET", "/api/late", [HOST, bearer("admin")])
     assert (answer.status, b"data" in answer.body) == (403, False)
+
+
+async def test_consoles_of_two_apps_share_their_routes_and_nothing_else(console: Shell) -> None:
+    """threat:T1: also while both are asked at once."""
+    token = "another-0123456789-0123456789"
+    other = build(
+        Console(TaskQ("memory://", web_tokens={"eve": f"admin:{token}"}), ConsoleOptions())
+    )
+    theirs = ("authorization", f"Bearer {token}")
+    statuses: dict[tuple[bool, bool], list[int]] = {}
+
+    async def asked(own: bool, known: bool) -> None:
+        for _ in range(3):
+            headers = [HOST, bearer("admin") if own is known else theirs]
+            answer = await ask(console if own else other, "GET", "/api/session", headers)
+            statuses.setdefault((own, known), []).append(answer.status)
+
+    async with anyio.create_task_group() as group:
+        for own in (True, False):
+            for known in (True, False):
+                group.start_soon(asked, own, known)
+    assert statuses == {
+        (own, known): [200 if known else 401] * 3
+        for own in (True, False)
+        for known in (True, False)
+    }
 
 
 async def test_an_answer_to_somebody_unknown_says_how_to_be_known(console: Shell) -> None:
@@ -114,16 +145,16 @@ async def test_other_methods_are_not_used(console: Shell, method: str) -> None:
     assert answer.header("allow") == "GET, HEAD, POST"
 
 
-async def test_a_console_that_can_only_look_has_no_route_that_commands(app: TaskQ) -> None:
+def test_a_console_that_can_only_look_has_no_route_that_commands() -> None:
     """threat:T21"""
-    commands = {route for route in routes(app, read_only=True) if route[0] != "GET"}
+    commands = {route for route in routes(read_only=True) if route[0] != "GET"}
     assert commands == LOOKING
 
 
 async def test_a_console_that_can_only_look_says_so_to_a_command(app: TaskQ) -> None:
     """threat:T21"""
     console = build(Console(app, ConsoleOptions(read_only=True)))
-    for method, path in routes(app):
+    for method, path in routes():
         if method == "POST" and (method, path) not in LOOKING:
             answer = await tried(console, method, path, "admin")
             assert answer.status == 403, path
@@ -132,8 +163,8 @@ async def test_a_console_that_can_only_look_says_so_to_a_command(app: TaskQ) -> 
     assert (answer.status, answer.json["code"]) == (403, "read_only")
 
 
-async def test_an_api_alone_has_no_page(app: TaskQ) -> None:
-    paths = {path for _, path in routes(app, api_only=True)}
+def test_an_api_alone_has_no_page() -> None:
+    paths = {path for _, path in routes(api_only=True)}
     assert not paths & {"/", "/login", "/static/{version}/{name}"}
     assert "/api/stats" in paths
 

@@ -326,7 +326,7 @@ async def test_who_awaits_a_failure_is_told_none(house: House) -> None:
 async def test_no_answer_of_the_console_has_one(house: House) -> None:
     """Every route that a viewer may GET, with the id of an activity where it takes one."""
     from taskq.web import Console, ConsoleOptions
-    from taskq.web.application import application, routes_of
+    from taskq.web.application import application, handlers_of, routes_of, routing
 
     @house.app.activity
     async def fail(pin: Secret[str], login: dict[str, Any]) -> None:
@@ -334,9 +334,8 @@ async def test_no_answer_of_the_console_has_one(house: House) -> None:
 
     info = await house.call(fail)
     console = application(Console(house.app, ConsoleOptions()))
-    paths = [
-        path for method, path in routes_of(console) if method == "GET" and "stream" not in path
-    ]
+    routes = routes_of(routing(tuple(handlers_of(ConsoleOptions()))))
+    paths = [path for method, path in routes if method == "GET" and "stream" not in path]
     transport = httpx.ASGITransport(console)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as browser:
         for path in paths:

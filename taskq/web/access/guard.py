@@ -18,7 +18,7 @@ from taskq.web.role import Identity
 Guard = Callable[[Connection, BaseRouteHandler], Awaitable[None]]
 
 
-def guard_of(access: Access) -> Guard:
+def guard_of(access_of: Callable[[Mapping[str, object]], Access]) -> Guard:
     """Lets a request pass whose role is what ``PERMISSIONS`` asks for. Raises Problem: 401 for
     nobody who is known, 403 for a role that is too low or a route that is not in the table."""
 
@@ -30,6 +30,7 @@ def guard_of(access: Access) -> Guard:
         least = PERMISSIONS[method, path]
         if least is None:
             return
+        access = access_of(scope)
         known = await access.known(connection)
         if known is None:
             raise unknown()
