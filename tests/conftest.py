@@ -33,7 +33,11 @@ ROOM = 2 * 1024**3
 def pytest_configure() -> None:
     """Tests pull no plug: where there is a file system in memory, their files are there, and a
     commit of SQLite takes microseconds instead of ten milliseconds. PYTEST_DEBUG_TEMPROOT, pytest's
-    own, names another folder."""
+    own, names another folder.
+
+    They start hundreds of processes: these keep the bytecode of the package, also where
+    PYTHONDONTWRITEBYTECODE is set, as to compile it is half of what it costs to start one."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
