@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.compiled import share
 from tests.postgres_databases import Databases
 from tests.postgres_server import NoServer, private_server
 
@@ -38,6 +39,7 @@ def pytest_configure() -> None:
     They start hundreds of processes: these keep the bytecode of the package, also where
     PYTHONDONTWRITEBYTECODE is set, as to compile it is half of what it costs to start one."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    share()
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 

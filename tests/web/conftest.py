@@ -1,8 +1,14 @@
-"""A console on a store in memory, and a client that speaks to it without a socket."""
+"""A console on a store in memory, and a client that speaks to it without a socket.
+
+Each route is tested on one event loop, by turns; what waits for something else than the store, as
+streams and bulk commands do, on both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from zlib import crc32
 
 import anyio
 import httpx
@@ -12,9 +18,24 @@ from taskq import TaskQ
 from taskq.web import Console, ConsoleOptions
 from taskq.web.application import build
 from taskq.web.shell import Shell
+from tests.loops import leave_out, name_of
 from tests.web.asking import TOKENS
 from tests.web.ground import Ground
 from tests.web.played import Stage, played
+
+ON_BOTH = ("test_live_", "test_bulk_resuming", "test_bulk_serving", "test_mounting_", "test_web_")
+"""How the names of files begin whose tests run on both loops."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the other loop."""
+    leave_out(config, items, _turn)
+
+
+def _turn(item: pytest.Function) -> int | None:
+    if item.path.parent != Path(__file__).parent or item.path.name.startswith(ON_BOTH):
+        return None
+    return crc32(name_of(item).encode())
 
 
 @pytest.fixture
