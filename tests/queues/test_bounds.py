@@ -180,6 +180,7 @@ def test_capacity_bounds_the_apps_own_queue(new_app: Any) -> None:
     @app.activity
     async def work() -> None: ...
 
+    app.stats()  # opens the store, which may take longer
     work.delay()
     work.options(queue="other").delay()
     with pytest.raises(EnqueueTimeout, match="max_pending is 1"):
