@@ -198,7 +198,10 @@ def test_trees_may_have_their_parents_in_one_process_and_their_leaves_in_another
 
 
 def test_every_example_is_run() -> None:
-    assert set(NAMES) == {*PRINTED, "workload_isolation", "postgres_app", "lineage_tree"}
+    """Those of the console are by tests/web/test_mounting_examples.py."""
+    served = {"console_django", "console_fastapi", "console_litestar"}
+    others = {"workload_isolation", "postgres_app", "lineage_tree"}
+    assert set(NAMES) == {*PRINTED, *others, *served}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
 PROMISED = set(re.findall(r"^## (G[0-9]+)\. ", PAGE, re.MULTILINE))
 NAMES = re.compile(r"promise:(G[0-9]+(?:, G[0-9]+)*)")
-TO_COME = {"G11", "G17"}
-"""Promises of the design whose machinery is not there yet; the page says so at its end."""
+TO_COME = {"G11"}
+"""A promise of the design whose machinery is not there yet; the page says so at its end."""
 
 
 def files_naming() -> dict[str, set[Path]]:

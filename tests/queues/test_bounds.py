@@ -86,6 +86,7 @@ def test_who_finds_no_room_in_time_is_told_that_the_queue_is_full(new_app: Any) 
     heard = Heard()
     app = new_app(enqueue_timeout=0.2, lock_timeout=0.1, listeners=[heard])
     send = mailer(app, max_pending=1, overflow="block")
+    app.stats()  # opens the store, which may take longer
     send.delay(0)
 
     with pytest.raises(
@@ -179,6 +180,7 @@ def test_capacity_bounds_the_apps_own_queue(new_app: Any) -> None:
     @app.activity
     async def work() -> None: ...
 
+    app.stats()  # opens the store, which may take longer
     work.delay()
     work.options(queue="other").delay()
     with pytest.raises(EnqueueTimeout, match="max_pending is 1"):

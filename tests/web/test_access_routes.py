@@ -146,13 +146,13 @@ async def test_other_methods_are_not_used(console: Shell, method: str) -> None:
 
 
 def test_a_console_that_can_only_look_has_no_route_that_commands() -> None:
-    """threat:T21"""
+    """promise:G17, threat:T21"""
     commands = {route for route in routes(read_only=True) if route[0] != "GET"}
     assert commands == LOOKING
 
 
 async def test_a_console_that_can_only_look_says_so_to_a_command(app: TaskQ) -> None:
-    """threat:T21"""
+    """promise:G17, threat:T21"""
     console = build(Console(app, ConsoleOptions(read_only=True)))
     for method, path in routes():
         if method == "POST" and (method, path) not in LOOKING:

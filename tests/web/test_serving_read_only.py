@@ -39,7 +39,7 @@ def onlooker(databases: Databases) -> Iterator[TaskQ]:
 
 
 def test_a_read_only_console_works_for_a_role_that_can_only_select(onlooker: TaskQ) -> None:
-    """threat:T21"""
+    """promise:G17, threat:T21"""
     console = Console(onlooker, ConsoleOptions(read_only=True))
     server = WebServer(MountedConsole(console), listening("127.0.0.1", 0))
     with running(server) as client:

@@ -43,7 +43,7 @@ async def test_it_has_a_reader_of_its_own_where_the_store_gives_one(tmp_path: Pa
 
 
 async def test_to_look_makes_no_database(tmp_path: Path) -> None:
-    """threat:T21"""
+    """promise:G17, threat:T21"""
     app = TaskQ(f"sqlite:///{tmp_path / 'taskq.db'}")
     console = console_of(app)
 
