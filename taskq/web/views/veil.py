@@ -8,6 +8,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from taskq.audit import AuditEntry
 from taskq.model import ErrorInfo
 from taskq.showing import Showing
 from taskq.snapshot import ActivityInfo, TimelineEntry
@@ -66,9 +67,13 @@ class Veil:
             return entries
         return [replace(entry, detail=_bare(entry.detail)) for entry in entries]
 
-    def record(self, detail: Mapping[str, object]) -> Mapping[str, object]:
-        """What an entry of the audit tells."""
-        return cast("Mapping[str, object]", self._showing.redaction.value(detail))
+    def record(self, entry: AuditEntry) -> Mapping[str, object]:
+        """What an entry of the audit tells besides who, what and why."""
+        detail = self._showing.audit(entry).detail
+        if self.shown or not isinstance(template := detail.get("template"), dict):
+            return detail
+        told = cast("Mapping[str, object]", template)
+        return {**detail, "template": {**told, "payload": None, "metadata": None}}
 
 
 def _bare(detail: Mapping[str, object]) -> Mapping[str, object]:
