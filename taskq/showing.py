@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from taskq.audit import AuditEntry
 from taskq.model import Attempt, ErrorInfo
 from taskq.redaction import Redaction, scrub
-from taskq.schedule import ScheduleInfo
+from taskq.schedule import Schedule, ScheduleInfo
 from taskq.snapshot import ActivityInfo, TimelineEntry
 
 
@@ -74,14 +74,18 @@ class Showing:
 
     def schedule(self, info: ScheduleInfo) -> ScheduleInfo:
         """A schedule with the arguments and metadata of its call as they may be shown."""
-        template = info.schedule.template
+        return replace(info, schedule=self.definition(info.schedule))
+
+    def definition(self, schedule: Schedule) -> Schedule:
+        """The same of what defines one."""
+        template = schedule.template
         metadata = template.metadata
         shown = replace(
             template,
             payload=self.arguments(template.type, template.payload),
             metadata=metadata and self.redaction.text(metadata),
         )
-        return replace(info, schedule=replace(info.schedule, template=shown))
+        return replace(schedule, template=shown)
 
     def audit(self, entry: AuditEntry) -> AuditEntry:
         """An entry of the record, with the arguments in it as they may be shown."""

@@ -1,4 +1,4 @@
-"""What a task declares a ``Secret`` is told by no route, wherever a command has put it. threat:T14"""
+"""What a task declares a ``Secret`` no route tells, wherever a command has put it. threat:T14"""
 
 from __future__ import annotations
 
@@ -40,14 +40,21 @@ async def test_a_bulk_command_hides_the_secrets_among_its_changes(
     assert "canary" not in (await browser.get("/api/audit")).text
 
 
-async def test_the_record_of_a_schedule_hides_the_secrets_of_its_call(
-    browser: httpx.AsyncClient, pay: Any
+async def test_the_record_of_a_schedule_holds_no_secrets_of_its_call(
+    app: TaskQ, browser: httpx.AsyncClient, pay: Any
 ) -> None:
     body = {"name": "nightly", "type": "pay", "arguments": {"pin": CANARY}, "every": 60}
     assert (await browser.post("/api/schedules", json=body)).status_code == 201
     text = (await browser.get("/api/audit")).text
     assert "schedule.create" in text
     assert "canary" not in text
+    edit = {"revision": 1, "arguments": {"pin": "canary-84"}}
+    assert (await browser.post("/api/schedules/nightly/edit", json=edit)).status_code == 200
+    stored = await app.client.call(app.client.store.audit)
+    assert [entry.action for entry in stored] == ["schedule.edit", "schedule.create"]
+    assert "canary" not in str([entry.detail for entry in stored])
+    template = (await app.schedules.aget("nightly")).schedule.template
+    assert template.payload == '{"pin":"canary-84","to":""}'
 
 
 async def test_the_record_tells_no_payload_to_whom_payloads_are_hidden_from() -> None:
