@@ -126,8 +126,8 @@ class Registry:
         """Where secrets are in what is stored of this type: a task's, an alias's, a hook's, a bulk
         command's; nowhere in that of an unknown one."""
         if type == BULK:
-            inside = (place for name in self.tasks for place in self.secrets(name).arguments)
-            return Secrets(frozenset(f"changes.{place}" for place in inside))
+            places = (place for name in self.tasks for place in self.secrets(name).arguments)
+            return Secrets(frozenset(f"changes.{place}" for place in places))
         task = self.task(type)
         if task is not None:
             codec = task.definition.codec

@@ -34,6 +34,8 @@ ActionName = Literal["retry", "cancel", "run_now", "reschedule", "priority", "de
 
 LONGEST_FILTER: Final = 2000
 """Characters."""
+SLOWEST: Final = 0.001
+"""The lowest rate, in activities a second."""
 
 
 class BulkAsked(Asked, frozen=True, kw_only=True):
@@ -50,7 +52,7 @@ class BulkAsked(Asked, frozen=True, kw_only=True):
     ids: Annotated[list[UUID], Meta(min_length=1, max_length=MOST_IDS)] | None = None
     expected: Annotated[int, Meta(ge=0)] | None = None
     limit: Annotated[int, Meta(ge=1, le=CAP)] = CAP
-    rate: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    rate: Annotated[float, Meta(ge=SLOWEST, le=1e6)] | None = None
     tree: bool = False
     when: Annotated[datetime, Meta(tz=True)] | None = None
     priority: PriorityName | None = None
