@@ -62,15 +62,23 @@ class Showing:
 
     def activity(self, info: ActivityInfo) -> ActivityInfo:
         """The same with arguments, result, metadata, tags and error as they may be shown."""
-        error = info.error
         return replace(
             info,
             payload=self.arguments(info.type, info.payload),
             result=self.result(info.type, info.result),
             metadata=self.redaction.value(info.metadata),
             tags=self.redaction.value(info.tags),
-            error=error and self._error(error, self._held(info.type, info.payload)),
+            error=self.error(info),
         )
+
+    def error(self, info: ActivityInfo) -> ErrorInfo | None:
+        """Its error alone, without the secrets among its arguments."""
+        error = info.error
+        if error is None:
+            return None
+        held = self._held(info.type, info.payload)
+        message, traceback = scrub(error.message, held), scrub(error.traceback, held)
+        return replace(error, message=message, traceback=traceback)
 
     def schedule(self, info: ScheduleInfo) -> ScheduleInfo:
         """A schedule with the arguments and metadata of its call as they may be shown."""
@@ -129,8 +137,3 @@ class Showing:
                 for name, text in cast("dict[str, object]", error).items()
             }
         return shown
-
-    def _error(self, error: ErrorInfo, held: frozenset[str]) -> ErrorInfo:
-        return replace(
-            error, message=scrub(error.message, held), traceback=scrub(error.traceback, held)
-        )

@@ -46,9 +46,7 @@ class Veil:
 
     def error(self, info: ActivityInfo) -> ErrorInfo | None:
         """What it failed of, without the secrets that it was given."""
-        if info.error is None:
-            return None
-        return self._showing.activity(replace(info, result=None, metadata={}, tags={})).error
+        return self._showing.error(info)
 
     def said(self, text: str | None) -> str | None:
         """A message, a traceback, a note: text that a handler may have put anything into."""
