@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Final, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from litestar import Request, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from taskq.calling import call_of, task_named
 from taskq.codec import to_json
@@ -18,12 +18,10 @@ from taskq.errors import InvalidState
 from taskq.model import Activity
 from taskq.schedule import CatchUp, Overlap, ScheduleInfo
 from taskq.schedules import ScheduleOptions
-from taskq.web.commanding import Asked, JsonObject, exact, refusals, repeated, who
+from taskq.web.commanding import Asked, JsonObject, Seconds, exact, refusals, repeated, who
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
-
-Seconds = Annotated[float, Meta(ge=0)]
 
 
 class TimesAsked(Asked, frozen=True, kw_only=True):
