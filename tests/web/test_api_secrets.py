@@ -24,6 +24,17 @@ def pay(app: TaskQ) -> Any:
     return pay
 
 
+async def test_no_default_of_what_is_hidden_by_its_name_is_told(
+    app: TaskQ, browser: httpx.AsyncClient
+) -> None:
+    @app.activity
+    async def sign_in(user: str = "plain-82", api_key: str = CANARY) -> None: ...
+
+    text = (await browser.get("/api/types")).text
+    assert "plain-82" in text
+    assert "canary" not in text
+
+
 async def test_a_bulk_command_hides_the_secrets_among_its_changes(
     app: TaskQ, browser: httpx.AsyncClient, pay: Any
 ) -> None:

@@ -85,7 +85,9 @@ def task_view(app: TaskQ, type: str) -> TaskView | None:
     if task is None:
         return None
     effective = app.registry.effective(task.definition.options)
-    return TaskView.of(task, effective, app.registry.secrets(type).arguments)
+    names = task.definition.codec.signature.parameters
+    secret = app.registry.secrets(type).arguments | set(filter(app.redaction.hides, names))
+    return TaskView.of(task, effective, secret)
 
 
 @get("/api/queues")
