@@ -35,6 +35,19 @@ async def test_no_default_of_what_is_hidden_by_its_name_is_told(
     assert "canary" not in text
 
 
+async def test_no_value_of_a_hidden_tag_is_suggested(
+    app: TaskQ, browser: httpx.AsyncClient, pay: Any
+) -> None:
+    tags = {"api-key": CANARY, "region": "plain-82"}
+    await pay.options(tags=tags).adelay(pin=Secret("x"))
+    told = [
+        (await browser.get("/api/suggestions", params={"q": q})).text
+        for q in ("tag.region:", "tag.api-key:", "tag.", "tag.api-key:can")
+    ]
+    assert "plain-82" in told[0]
+    assert not any("canary" in text for text in told)
+
+
 async def test_a_bulk_command_hides_the_secrets_among_its_changes(
     app: TaskQ, browser: httpx.AsyncClient, pay: Any
 ) -> None:
