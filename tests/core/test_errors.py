@@ -19,6 +19,7 @@ RETRYABLE = {
     "BackendError",
     "BackendUnavailable",
     "EnqueueTimeout",
+    "QueryTimeout",
     "QueueFull",
     "ResultTimeout",
     "RetryError",
