@@ -180,7 +180,7 @@ class TaskQ:
         self.retention = Retention(self.client, self.settings.retention)
         self.operator = Operations(self.client, self.registry.task, self.showing)
         self.queues = Queues(self.client)
-        self.schedules = Schedules(self.client)
+        self.schedules = Schedules(self.client, self.showing)
         self.middleware = tuple(middleware)
         self.lifespan = lifespan
 

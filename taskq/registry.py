@@ -16,7 +16,7 @@ from taskq.hooks import HOOKS, hook_type
 from taskq.logs import priorities_are_off, unfit_result
 from taskq.model import Activity, Bound, DeadLetter, Hook, Priority
 from taskq.options import HookFunction, TaskOptions
-from taskq.reserved import RESERVED, reserved_name
+from taskq.reserved import BULK, RESERVED, reserved_name
 from taskq.retry import RetryPolicy
 from taskq.settings import NAME, bad_name
 from taskq.showing import NO_SECRETS, Secrets
@@ -123,8 +123,11 @@ class Registry:
         return [definition for definition in every if definition.run_in == "process"]
 
     def secrets(self, type: str) -> Secrets:
-        """Where secrets are in what is stored of this type: a task's, an alias's, a hook's; nowhere
-        in that of an unknown one."""
+        """Where secrets are in what is stored of this type: a task's, an alias's, a hook's, a bulk
+        command's; nowhere in that of an unknown one."""
+        if type == BULK:
+            places = (place for name in self.tasks for place in self.secrets(name).arguments)
+            return Secrets(frozenset(f"changes.{place}" for place in places))
         task = self.task(type)
         if task is not None:
             codec = task.definition.codec

@@ -21,12 +21,13 @@ from taskq.identifiers import new_id
 from taskq.model import Activity
 from taskq.occurrences import Timing
 from taskq.schedule import CatchUp, Overlap, Schedule, ScheduleInfo
+from taskq.showing import Showing
 from taskq.task import Task
 
 T = TypeVar("T")
 
 Named = Callable[[str], Coroutine[Any, Any, T]]
-Put = Callable[[Schedule], Coroutine[Any, Any, ScheduleInfo | None]]
+Put = Callable[[], Coroutine[Any, Any, ScheduleInfo | None]]
 
 
 class CommonOptions(TypedDict, total=False):
@@ -68,8 +69,9 @@ class Schedules:
     ``audit.Who``.
     """
 
-    def __init__(self, client: StoreClient) -> None:
+    def __init__(self, client: StoreClient, showing: Showing) -> None:
         self._client = client
+        self._showing = showing
         self._declarations: dict[str, Declaration] = {}
 
     # -- in code --
@@ -125,8 +127,8 @@ class Schedules:
         """
         new = _new(name, activity, options)
         command = _command(actor=actor, reason=reason, command_id=command_id)
-        put = self._put(None, command)
-        return _made(name, self._client.call_sync(put, new))
+        put = self._put(new, None, command)
+        return _made(name, self._client.call_sync(put))
 
     async def acreate(
         self,
@@ -141,35 +143,38 @@ class Schedules:
         """The same without blocking the event loop."""
         new = _new(name, activity, options)
         command = _command(actor=actor, reason=reason, command_id=command_id)
-        put = self._put(None, command)
-        return _made(name, await self._client.call(put, new))
+        put = self._put(new, None, command)
+        return _made(name, await self._client.call(put))
 
     def update(
         self,
         name: str,
         *,
         activity: Activity[Any] | None = None,
+        revision: int | None = None,
         actor: str = PROGRAM,
         reason: str = "",
         command_id: UUID | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> ScheduleInfo:
-        """Change what is given, leave the rest. Other times make another next time.
+        """Change what is given, leave the rest. Other times make another next time. ``revision`` is
+        the one that is to be changed; None: the one that there is.
 
         Raises as ``create``; InvalidState for an unknown name, or where somebody else has changed
-        it at the same time.
+        it since that revision.
         """
         before = self.get(name)
         after = _changed(before, activity, options)
         command = _command(actor=actor, reason=reason, command_id=command_id)
-        put = self._put(before.revision, command)
-        return _edited(name, self._client.call_sync(put, after))
+        put = self._put(after, before.revision if revision is None else revision, command)
+        return _edited(name, self._client.call_sync(put))
 
     async def aupdate(
         self,
         name: str,
         *,
         activity: Activity[Any] | None = None,
+        revision: int | None = None,
         actor: str = PROGRAM,
         reason: str = "",
         command_id: UUID | None = None,
@@ -179,8 +184,8 @@ class Schedules:
         before = await self.aget(name)
         after = _changed(before, activity, options)
         command = _command(actor=actor, reason=reason, command_id=command_id)
-        put = self._put(before.revision, command)
-        return _edited(name, await self._client.call(put, after))
+        put = self._put(after, before.revision if revision is None else revision, command)
+        return _edited(name, await self._client.call(put))
 
     def pause(self, name: str, **who: Unpack[Who]) -> ScheduleInfo:
         """Fire no more until ``resume``. Raises InvalidState for an unknown name."""
@@ -224,8 +229,10 @@ class Schedules:
         """The same without blocking the event loop."""
         _there(name, await self._client.call(self._delete(who), name))
 
-    def _put(self, revision: int | None, command: Command) -> Put:
-        return partial(self._client.store.put_schedule, revision=revision, command=command)
+    def _put(self, new: Schedule, revision: int | None, command: Command) -> Put:
+        shown = self._showing.definition(new)
+        put = self._client.store.put_schedule
+        return partial(put, new, revision=revision, command=command, shown=shown)
 
     def _pause(self, paused: bool, who: Who) -> Named[ScheduleInfo | None]:
         command = _command(**who)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from taskq.audit import AuditEntry
 from taskq.model import Attempt, ErrorInfo
 from taskq.redaction import Redaction, scrub
-from taskq.schedule import ScheduleInfo
+from taskq.schedule import Schedule, ScheduleInfo
 from taskq.snapshot import ActivityInfo, TimelineEntry
 
 
@@ -62,26 +62,38 @@ class Showing:
 
     def activity(self, info: ActivityInfo) -> ActivityInfo:
         """The same with arguments, result, metadata, tags and error as they may be shown."""
-        error = info.error
         return replace(
             info,
             payload=self.arguments(info.type, info.payload),
             result=self.result(info.type, info.result),
             metadata=self.redaction.value(info.metadata),
             tags=self.redaction.value(info.tags),
-            error=error and self._error(error, self._held(info.type, info.payload)),
+            error=self.error(info),
         )
+
+    def error(self, info: ActivityInfo) -> ErrorInfo | None:
+        """Its error alone, without the secrets among its arguments."""
+        error = info.error
+        if error is None:
+            return None
+        held = self._held(info.type, info.payload)
+        message, traceback = scrub(error.message, held), scrub(error.traceback, held)
+        return replace(error, message=message, traceback=traceback)
 
     def schedule(self, info: ScheduleInfo) -> ScheduleInfo:
         """A schedule with the arguments and metadata of its call as they may be shown."""
-        template = info.schedule.template
+        return replace(info, schedule=self.definition(info.schedule))
+
+    def definition(self, schedule: Schedule) -> Schedule:
+        """The same of what defines one."""
+        template = schedule.template
         metadata = template.metadata
         shown = replace(
             template,
             payload=self.arguments(template.type, template.payload),
             metadata=metadata and self.redaction.text(metadata),
         )
-        return replace(info, schedule=replace(info.schedule, template=shown))
+        return replace(schedule, template=shown)
 
     def audit(self, entry: AuditEntry) -> AuditEntry:
         """An entry of the record, with the arguments in it as they may be shown."""
@@ -125,8 +137,3 @@ class Showing:
                 for name, text in cast("dict[str, object]", error).items()
             }
         return shown
-
-    def _error(self, error: ErrorInfo, held: frozenset[str]) -> ErrorInfo:
-        return replace(
-            error, message=scrub(error.message, held), traceback=scrub(error.traceback, held)
-        )

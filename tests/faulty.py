@@ -225,9 +225,14 @@ class FaultyBackend:
         await self._do("declare_schedules", self.inner.declare_schedules, schedules)
 
     async def put_schedule(
-        self, schedule: Schedule, *, revision: int | None, command: Command
+        self,
+        schedule: Schedule,
+        *,
+        revision: int | None,
+        command: Command,
+        shown: Schedule | None = None,
     ) -> ScheduleInfo | None:
-        deed = partial(self.inner.put_schedule, revision=revision, command=command)
+        deed = partial(self.inner.put_schedule, revision=revision, command=command, shown=shown)
         return await self._do("put_schedule", deed, schedule)
 
     async def pause_schedule(

@@ -63,13 +63,15 @@ def triggered(info: ScheduleInfo, id: UUID) -> Activity[object]:
     return _whole(info).triggered(id)
 
 
-def change(before: Schedule | None, after: Schedule) -> dict[str, object]:
-    """What is recorded of a change: each part that is new or other, as it is then, without values
-    that their names tell to be secret."""
+def change(
+    before: Schedule | None, after: Schedule, shown: Schedule | None = None
+) -> dict[str, object]:
+    """What is recorded of a change: each part that is new or other, as it is then, as ``shown`` has
+    it where that is given, and without values that their names tell to be secret."""
     parts = [name for name in Schedule.__struct_fields__ if name != "name"]
     changed: dict[str, object] = Redaction().value(
         {
-            name: to_builtins(getattr(after, name))
+            name: to_builtins(getattr(shown or after, name))
             for name in parts
             if before is None or getattr(before, name) != getattr(after, name)
         }

@@ -56,11 +56,17 @@ class Schedules(ScheduleReader, Protocol):
         ...
 
     async def put_schedule(
-        self, schedule: Schedule, *, revision: int | None, command: Command
+        self,
+        schedule: Schedule,
+        *,
+        revision: int | None,
+        command: Command,
+        shown: Schedule | None = None,
     ) -> ScheduleInfo | None:
         """Make a schedule (``revision`` None) or replace the definition of the one with this
         ``revision``; how it is then. None where there is one already, or none, or another
-        revision; then nothing is changed. Recorded as ``schedule.create`` or ``schedule.edit``."""
+        revision; then nothing is changed. Recorded as ``schedule.create`` or ``schedule.edit``,
+        with what is new in it: as ``shown`` has it, where that is given because of its secrets."""
         ...
 
     async def pause_schedule(

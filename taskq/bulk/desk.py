@@ -10,7 +10,6 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from taskq.audit import AuditEntry
 from taskq.backends import Inspector
 from taskq.bulk.action import Action
 from taskq.bulk.handler import Standing, standing_of
@@ -82,14 +81,6 @@ class Desk:
             if count.number:
                 by_status[status] = count.number
         return Preview(count=sum(by_status.values()), exact=exact, by_status=by_status, cap=cap)
-
-    async def given(self, command_id: UUID | None) -> AuditEntry | None:
-        """What is on record under a command id."""
-        if command_id is None:
-            return None
-        look = partial(self._reader.audit, limit=1, command_ids=[command_id])
-        found = await self._ask(look)
-        return found[0] if found else None
 
     async def get(self, id: UUID) -> Bulk | None:
         """One bulk command; None for an id that is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -23,6 +24,13 @@ CAP: Final = 100_000
 """How many one command is about at the most, unless it says less."""
 MOST_IDS: Final = 1000
 """How many ids one command may name."""
+
+
+def chunk_size(rate: float | None, most: int = CHUNK) -> int:
+    """How many to change at a time at this rate, in activities a second: half a second's, so that
+    it is kept to evenly; ``most`` where none is given."""
+    return most if rate is None else max(1, min(most, math.ceil(rate / 2)))
+
 
 _RETRY: Final = RetryPolicy(initial_delay=1.0, multiplier=2.0, max_delay=60.0)
 _RETRIES, _CRASHES = 20, 10

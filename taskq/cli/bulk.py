@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections import Counter
@@ -15,6 +14,7 @@ import click
 from msgspec import Struct
 
 from taskq.app import TaskQ
+from taskq.bulk.order import CHUNK, chunk_size
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.output import emit, say
 from taskq.cli.text import duration
@@ -23,8 +23,6 @@ from taskq.snapshot import Filter, Page
 
 T = TypeVar("T")
 
-CHUNK: Final = 500
-"""How many are changed at a time, in one transaction."""
 _LOOKED_AT: Final = 1000
 
 
@@ -90,7 +88,7 @@ def each_chunk(
     chunk that was changed stays so when a later one fails, or somebody interrupts; the same filter
     then finds the rest."""
     answers: Counter[str] = Counter()
-    size = CHUNK if rate is None else max(1, min(CHUNK, math.ceil(rate / 2)))
+    size = chunk_size(rate, CHUNK)
     pace = _Pace(rate)
     try:
         with bar(verb, len(ids), slow=rate is not None) as advance:

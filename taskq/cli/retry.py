@@ -10,8 +10,8 @@ from uuid import UUID
 import click
 
 from taskq.app import TaskQ
+from taskq.bulk.order import CHUNK
 from taskq.cli.actor import actor
-from taskq.cli.bulk import CHUNK
 from taskq.cli.failure import Refused
 from taskq.cli.filters import FilterCommand
 from taskq.cli.output import say

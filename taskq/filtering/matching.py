@@ -21,6 +21,7 @@ from taskq.filtering.terms import (
     TagIn,
     Term,
     TextIn,
+    plain,
 )
 from taskq.model import ErrorInfo
 from taskq.snapshot import ActivityInfo
@@ -97,7 +98,7 @@ def _is(info: ActivityInfo, condition: Condition, now: datetime) -> bool:
 
 def _holds_inside(inside: Inside, term: Term) -> bool:
     negated = isinstance(term, Not)
-    condition = term.condition if isinstance(term, Not) else term
+    condition = plain(term)
     if not isinstance(condition, (TagIn, ErrorHas, ArgumentIs, AnywhereHas)):
         raise TypeError(f"{type(condition).__name__} does not look into JSON")
     return _is_inside(inside, condition) is not negated

@@ -162,3 +162,8 @@ class Not(Struct, frozen=True):
 
 
 Term: TypeAlias = Condition | Not
+
+
+def plain(term: Term) -> Condition:
+    """What a term is about, whether it is to hold or not."""
+    return term.condition if isinstance(term, Not) else term

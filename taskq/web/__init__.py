@@ -7,8 +7,18 @@ from __future__ import annotations
 
 from taskq.web.console import Console
 from taskq.web.mounting import MountedConsole, asgi
-from taskq.web.options import ConsoleOptions
+from taskq.web.options import Authenticate, Connection, ConsoleOptions
 from taskq.web.plugin import TaskQPlugin
 from taskq.web.role import Identity, Role
 
-__all__ = ("Console", "ConsoleOptions", "Identity", "MountedConsole", "Role", "TaskQPlugin", "asgi")
+__all__ = (
+    "Authenticate",
+    "Connection",
+    "Console",
+    "ConsoleOptions",
+    "Identity",
+    "MountedConsole",
+    "Role",
+    "TaskQPlugin",
+    "asgi",
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from litestar import Request
@@ -16,7 +16,6 @@ from taskq.bulk.action import Action
 from taskq.calling import NoSuchTask
 from taskq.codec import from_json
 from taskq.errors import (
-    ActivityNotFound,
     FilterError,
     IdempotencyConflict,
     QueueFull,
@@ -25,11 +24,14 @@ from taskq.errors import (
 )
 from taskq.model import Status
 from taskq.snapshot import ActivityInfo
-from taskq.web.console import Console
+from taskq.web.console import Console, no_activity
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
 from taskq.web.views.version import version_of
 
+PriorityName = Literal["LOW", "NORMAL", "HIGH", "CRITICAL"]
+"""The names of ``Priority``."""
+Seconds = Annotated[float, Meta(ge=0)]
 JsonObject = dict[str, Any] | str
 """A JSON object, or its text: as text, numbers of any size pass through every client."""
 
@@ -100,9 +102,7 @@ async def current(
     Raises Problem: 404 for an unknown one, 409 ``wrong_state`` where its state does not allow it,
     409 ``stale`` where it is not of the version that was asked for.
     """
-    info = (await console.ask(console.reader.get, [id])).get(id)
-    if info is None:
-        raise ActivityNotFound(f"there is no activity {id}", id=id)
+    info = await console.activity(id)
     if again:
         return info
     if not ended and info.status not in action.states:
@@ -135,7 +135,7 @@ def answered(
     """What is answered. It may have moved, or gone, between the look and the deed."""
     status = before.get(id)
     if status is None:
-        raise ActivityNotFound(f"there is no activity {id}", id=id)
+        raise no_activity(id)
     if not (again or ended) and status not in action.states:
         raise wrong_state(id, status, action)
     return Done(id=id, before=status, repeated=again)

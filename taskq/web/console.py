@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from typing import Any, Final, TypeVar, TypeVarTuple, cast
+from uuid import UUID
 
 from taskq.app import TaskQ
 from taskq.backends import Inspector
+from taskq.errors import ActivityNotFound
+from taskq.snapshot import ActivityInfo
 from taskq.web.access import Access
 from taskq.web.live.hub import Hub
 from taskq.web.options import ConsoleOptions
@@ -19,6 +22,11 @@ Ts = TypeVarTuple("Ts")
 PATIENCE = 5.0
 """Seconds that one question to the store may take in all; then the answer is 503."""
 _KEY: Final = "taskq_console"
+
+
+def no_activity(id: UUID) -> ActivityNotFound:
+    """What is raised for an unknown id."""
+    return ActivityNotFound(f"there is no activity {id}", id=id)
 
 
 class Console:
@@ -39,6 +47,13 @@ class Console:
         """Ask the reader: ``await console.ask(console.reader.stats, queues)``. Raises
         BackendUnavailable where there is no answer in time."""
         return await self._reading.ask(function, *args, deadline=PATIENCE)
+
+    async def activity(self, id: UUID) -> ActivityInfo:
+        """One activity. Raises ActivityNotFound."""
+        info = (await self.ask(self.reader.get, [id])).get(id)
+        if info is None:
+            raise no_activity(id)
+        return info
 
     def shows_payloads(self, identity: Identity) -> bool:
         """Whether somebody may see arguments, results, error texts and what was reported: viewers

@@ -15,8 +15,13 @@ DEEPEST: Final = 100
 
 
 async def check_content(request: Request[Any, Any, Any]) -> None:
-    """Raises Problem 400 for a body that is no JSON, or too deep."""
+    """Raises Problem 400 for a body that is no JSON, or too deep, or not there where the route
+    needs one."""
     if request.method != "POST":
+        return
+    if not await request.body():
+        if request.route_handler.parsed_data_field is not None:
+            raise Problem(400, "bad_request", "a JSON object must be sent, {} at the least")
         return
     try:
         content: object = await request.json()

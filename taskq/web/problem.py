@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 from litestar import Request, Response
@@ -20,8 +20,11 @@ from taskq.errors import (
     SchemaError,
     SerializationError,
 )
+from taskq.printing import shortened
 
 MEDIA_TYPE = "application/problem+json"
+LONGEST: Final = 2000
+"""Characters of a ``detail``: what was sent may be quoted in it."""
 
 
 class ProblemView(Struct, frozen=True, omit_defaults=True):
@@ -47,7 +50,7 @@ class Problem(Exception):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
-        self.view = ProblemView(status, code, detail, column)
+        self.view = ProblemView(status, code, shortened(detail, LONGEST), column)
         self.headers = dict(headers or {})
 
 
@@ -73,8 +76,6 @@ def problem_of(error: Exception) -> Problem:
             return Problem(400, "bad_request", str(error))
         case ValidationException():
             return Problem(400, "bad_request", _sentence(error))
-        case RecursionError():
-            return Problem(400, "bad_request", "the body is nested too deeply to be read")
         case HTTPException():
             return Problem(error.status_code, _code(error.status_code), error.detail)
         case _:

@@ -255,3 +255,26 @@ def test_names_are_read_from_a_text_or_a_sequence() -> None:
     for wrong in (7, None, {"a": 1}, ["iban", ""], ["--"], "a,-"):
         with pytest.raises(ConfigurationError, match="redact"):
             names_of(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":{"password":"abcd"},"a":1}',
+        '{"pass\\u0077ord":"abcd"}',
+        '{"p\\nin_Token":"abcd"}',
+        '["{\\"password\\":\\"abcd\\"}"]',
+        '["\\u007b\\"password\\":\\"abcd\\"}"]',
+        '[ "  [{\\"api-key\\":\\"abcd\\"}]"]',
+        '{"max_tokens":1,"a":[{"b":{"Secret":"abcd"}}]}',
+    ],
+)
+def test_what_is_hidden_is_not_missed_by_a_quick_look(text: str) -> None:
+    redaction = Redaction()
+    assert "abcd" not in redaction.text(text)
+    assert "abcd" in redaction.held(text)
+
+
+def test_a_quick_look_takes_any_json() -> None:
+    for text in ("1" * 5000, "[1e400]", "[" * 900 + "]" * 900, '{"a":"\\ud800"}'):
+        assert Redaction().text(text) in (text, '"[redacted]"')

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskq.filtering.completing import Place, beginning, name_text, place, value_text
+from taskq.filtering.fields import FIELDS
 from taskq.filtering.reading import parsed
 from taskq.filtering.terms import Pattern, TagIn, TextIn
+from taskq.web.api.suggestions import _HELP
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,7 @@ def test_a_key_as_it_is_written_is_read_as_it_was(key: str) -> None:
 def test_what_begins_so_comes_before_what_holds_it() -> None:
     assert beginning(["retail", "Email", "mail", "mail"], "mail", limit=5) == ["mail", "Email"]
     assert beginning(["b", "a"], "", limit=1) == ["b"]
+
+
+def test_every_field_is_explained() -> None:
+    assert _HELP.keys() == FIELDS.keys()

@@ -230,6 +230,7 @@ async def test_the_preview_counts_what_the_action_is_for(
         ({"action": "retry", "ids": []}, 400, "bad_request"),
         ({"action": "retry", "ids": [str(uuid4())] * 1001}, 400, "bad_request"),
         ({"action": "retry", "filter": "type:*", "rate": 0}, 400, "bad_request"),
+        ({"action": "retry", "filter": "type:*", "rate": 1e-300}, 400, "bad_request"),
         ({"action": "retry", "filter": "type:*", "tree": True}, 400, "bad_request"),
         ({"action": "reschedule", "filter": "type:*"}, 400, "bad_request"),
         ({"action": "priority", "filter": "type:*"}, 400, "bad_request"),

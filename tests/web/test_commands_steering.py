@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from taskq import TaskQ
+from taskq import InvalidState, TaskQ
 
 
 @pytest.fixture
@@ -116,6 +116,18 @@ async def test_an_edit_changes_what_is_given(
         '{"region":"us"}',
     )
     assert answer.json()["revision"] == info.revision > revision
+
+
+async def test_an_edit_of_a_revision_never_changes_another(
+    app: TaskQ, browser: httpx.AsyncClient, report: Any
+) -> None:
+    """threat:T22: also where it moves on after the look."""
+    await created(browser)
+    await app.schedules.aupdate("nightly", cron="0 5 * * *")
+    with pytest.raises(InvalidState, match="somebody else"):
+        await app.schedules.aupdate("nightly", revision=1, cron="0 4 * * *")
+    await app.schedules.aupdate("nightly", revision=2, cron="0 6 * * *")
+    assert (await app.schedules.aget("nightly")).schedule.timing.cron == "0 6 * * *"
 
 
 async def test_an_edit_of_what_has_moved_is_stale(

@@ -300,6 +300,22 @@ async def test_a_failure_of_our_own_ends_the_streams_and_the_next_one_begins_ane
     assert house.hub.streams == 0
 
 
+async def test_where_no_thread_begins_the_next_one_begins_anew(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr("taskq.web.live.hub.serve_in_thread", refuse)
+        house.hub.subscribe()
+    assert not house.hub.running and house.hub.streams == 0
+    async with anyio.create_task_group() as group:
+        listener = await listening(group, house.asgi)
+        await leave(listener)
+    assert listener.events[0][0] == "hello"
+
+
 async def test_more_than_a_look_reads_is_a_gap(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

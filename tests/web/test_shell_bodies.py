@@ -159,6 +159,24 @@ async def test_json_that_is_broken_or_too_deep_is_told_as_such(console: Shell) -
         assert answer.header("content-type") == "application/problem+json"
 
 
+async def test_a_command_without_a_body_is_told_what_to_send(console: Shell) -> None:
+    headers = [HOST, bearer("admin")]
+    answer = await ask(console, "POST", "/api/queues/default/pause", headers)
+    assert answer.status == 400
+    assert answer.json["detail"] == "a JSON object must be sent, {} at the least"
+    ended = await ask(console, "POST", "/api/session/end", headers)
+    assert ended.status == 204
+
+
+async def test_what_was_sent_is_not_quoted_at_length(console: Shell) -> None:
+    """threat:T8"""
+    body = b'{"name": "%s", "type": "%s"}' % (b"n" * 20_000, b"t" * 20_000)
+    headers = [HOST, JSON, bearer("admin")]
+    answer = await ask(console, "POST", "/api/schedules", headers, body=body)
+    assert answer.status == 404
+    assert len(answer.body) < 2200
+
+
 def test_depth_is_counted_to_the_level() -> None:
     """threat:T8"""
     assert not is_deeper([[{"a": 1}]], 3)

@@ -36,7 +36,12 @@ class MemorySchedules(MemoryRecorder):
         self._tell(Changes(ready=bool(changed)))
 
     async def put_schedule(
-        self, schedule: Schedule, *, revision: int | None, command: Command
+        self,
+        schedule: Schedule,
+        *,
+        revision: int | None,
+        command: Command,
+        shown: Schedule | None = None,
     ) -> ScheduleInfo | None:
         """See ``Schedules.put_schedule``."""
         with self._lock:
@@ -51,7 +56,8 @@ class MemorySchedules(MemoryRecorder):
             else:
                 after = scheduled.edited(before, schedule, now)
             verb = "schedule.create" if before is None else "schedule.edit"
-            detail = scheduled.change(None if before is None else before.schedule, schedule)
+            old = None if before is None else before.schedule
+            detail = scheduled.change(old, schedule, shown)
             self._recorded(now, command, verb, target=schedule.name, detail=detail)
             self._tables.schedules[schedule.name] = after
         self._tell(Changes(ready=True))

@@ -40,11 +40,16 @@ class SqlSchedules(SqlInspector, Doors):
             await self._write(lambda connection, now: declare(connection, now, changed))
 
     async def put_schedule(
-        self, schedule: Schedule, *, revision: int | None, command: Command
+        self,
+        schedule: Schedule,
+        *,
+        revision: int | None,
+        command: Command,
+        shown: Schedule | None = None,
     ) -> ScheduleInfo | None:
         """See ``Schedules.put_schedule``."""
         return await self._unless_refused(
-            lambda connection, now: put(connection, now, schedule, revision, command)
+            lambda connection, now: put(connection, now, schedule, revision, command, shown)
         )
 
     async def pause_schedule(
@@ -105,12 +110,13 @@ def put(
     schedule: Schedule,
     revision: int | None,
     command: Command,
+    shown: Schedule | None,
 ) -> tuple[ScheduleInfo, Changes]:
     """See ``Schedules.put_schedule``. Raises Refused."""
     verb = "schedule.create" if revision is None else "schedule.edit"
     name = schedule.name
     seen = _alone(connection, name)
-    detail = scheduled.change(None if seen is None else seen.schedule, schedule)
+    detail = scheduled.change(None if seen is None else seen.schedule, schedule, shown)
     if not auditing.record(connection, now, command, verb, target=name, detail=detail):
         done = _alone(connection, name)
         if done is None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 import anyio
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from taskq.backends import ProgressReport
 from taskq.bridge import Doorbell
@@ -18,6 +19,14 @@ from taskq.progress import LONGEST_NOTE, Progress, progress_of
 
 INTERVAL = 1.0
 """Seconds between two writes at the least."""
+
+
+class _Said(Struct, frozen=True):
+    """What a handler said last; ``noted`` is its note as it came, and whose it is, where secrets
+    are to be taken out of it yet."""
+
+    progress: Progress
+    noted: tuple[Attempt, str] | None = None
 
 
 class Reporter:
@@ -38,16 +47,13 @@ class Reporter:
         self._report = partial(ground.supervisor.report, "reporter")
         self._bell = Doorbell()
         self._lock = anyio.Lock()
-        self._latest: dict[Lease, Progress] = {}
+        self._latest: dict[Lease, _Said] = {}
         self._writing: frozenset[Lease] = frozenset()
 
     def take(self, attempt: Attempt, done: float, total: float | None, note: str | None) -> None:
         """A handler has come so far. From any thread. Raises TypeError, ValueError for nonsense."""
         said = progress_of(done, total, note, at=self._clock.now())
-        if note is not None:
-            shown = self._hide(attempt, note)[:LONGEST_NOTE]
-            said = msgspec.structs.replace(said, note=shown)
-        self._latest[attempt.lease] = said
+        self._latest[attempt.lease] = _Said(said, None if note is None else (attempt, note))
         self._bell.ring()
 
     async def run(self) -> None:
@@ -74,7 +80,11 @@ class Reporter:
         """One call for all of these of which there is anything new, after any call on its way."""
         async with self._lock:
             new = {each: self._latest.pop(each, None) for each in leases}
-            reports = [ProgressReport(each, said) for each, said in new.items() if said is not None]
+            reports = [
+                ProgressReport(each, self._shown(said))
+                for each, said in new.items()
+                if said is not None
+            ]
             if not reports:
                 return
             self._writing = frozenset(new)
@@ -91,5 +101,13 @@ class Reporter:
     def _put_back(self, reports: Sequence[ProgressReport]) -> None:
         """What could not be written is tried again, unless something newer was said meanwhile."""
         for each in reports:
-            self._latest.setdefault(each.lease, each.progress)
+            self._latest.setdefault(each.lease, _Said(each.progress))
         self._bell.ring()
+
+    def _shown(self, said: _Said) -> Progress:
+        """What is written of it: secrets are looked for once a write, not once a call, as that
+        takes a look at all arguments."""
+        if said.noted is None:
+            return said.progress
+        attempt, note = said.noted
+        return replace(said.progress, note=self._hide(attempt, note)[:LONGEST_NOTE])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -58,14 +59,19 @@ class Rollup:
             self._portion = None
 
     def _summed(self) -> tuple[Bucket, ...]:
-        sums: dict[tuple[int, datetime, str, str, str], _Sum] = {}
+        """Each count is added to the finest span, and what comes of that to the others."""
+        finest, *others = SPANS
+        fine: dict[tuple[datetime, str, str, str], _Sum] = defaultdict(_Sum)
         while self._added:
             at, counts = self._added.popleft()
-            begins = [(span, _begin(at, span)) for span in SPANS]
+            begin = _begin(at, finest)
             for count in counts:
-                for span, minute in begins:
-                    key = (span, minute, count.queue, count.type, count.outcome)
-                    sums.setdefault(key, _Sum()).add(count)
+                fine[begin, count.queue, count.type, count.outcome].add(count)
+        sums: dict[tuple[int, datetime, str, str, str], _Sum] = defaultdict(_Sum)
+        for (begin, queue, type, outcome), sum in fine.items():
+            sums[finest, begin, queue, type, outcome] = sum
+            for span in others:
+                sums[span, _begin(begin, span), queue, type, outcome].merge(sum)
         return tuple(
             Bucket(
                 span=span,
@@ -93,6 +99,11 @@ class _Sum:
             self.waits[bisect_right(HISTOGRAM_BOUNDS, count.waited)] += 1
         if count.ran is not None:
             self.runs[bisect_right(HISTOGRAM_BOUNDS, count.ran)] += 1
+
+    def merge(self, other: _Sum) -> None:
+        self.count += other.count
+        self.waits = [*map(operator.add, self.waits, other.waits)]
+        self.runs = [*map(operator.add, self.runs, other.runs)]
 
 
 def _begin(at: datetime, span: int) -> datetime:

@@ -192,6 +192,16 @@ class ScheduleTests:
         assert second.detail == {"jitter": 7}
         assert first.detail["template"] == {"type": "sum", "queue": "default", "payload": "{}"}
 
+    async def test_the_record_has_it_as_it_is_shown(self, harness: Harness) -> None:
+        own = Template(type="sum", queue="default", payload='{"pin":"1234"}')
+        shown = schedule(template=replace(own, payload='{"pin":"[redacted]"}'))
+        make = partial(harness.backend.put_schedule, revision=None, command=WHO, shown=shown)
+        await harness.call(make, schedule(template=own))
+
+        assert (await info(harness)).schedule.template == own
+        [entry] = await actions(harness)
+        assert "1234" not in str(entry.detail)
+
     async def test_other_times_give_another_next_time(self, harness: Harness) -> None:
         made = await create(harness)
 

@@ -26,11 +26,11 @@ from taskq.web.api.parameters import (
 from taskq.web.console import Console
 from taskq.web.role import Identity
 from taskq.web.views.activity import ActivitySummary
+from taskq.web.views.stats import COUNTED_TO
 from taskq.web.views.veil import Veil
 
 SLICE: Final = 0.08
 """Seconds that a search may walk, about, before it answers with what it has."""
-COUNTED_TO: Final = 10_000
 COUNTING: Final = 0.08
 """Seconds that counting may take, about: what it has by then is told as at least so many."""
 LOOKED_AT: Final = 200

@@ -17,7 +17,7 @@ from taskq.snapshot import ActivityInfo, Filter, TimelineEntry, WorkerInfo
 from taskq.web.api.activities import ActivityPageView, page_of
 from taskq.web.api.asking import Wanted, veil_of
 from taskq.web.api.parameters import Limit, PageCursor
-from taskq.web.console import Console
+from taskq.web.console import Console, no_activity
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
 from taskq.web.views.activity import ActivityView, Surroundings
@@ -60,19 +60,6 @@ async def look(reader: Inspector, id: UUID) -> Found | None:
     )
 
 
-async def the_activity(console: Console, id: UUID) -> ActivityInfo:
-    """The snapshot. Raises Problem 404."""
-    info = (await console.ask(console.reader.get, [id])).get(id)
-    if info is None:
-        raise unknown(id)
-    return info
-
-
-def unknown(id: UUID) -> Problem:
-    """There is no such activity."""
-    return Problem(404, "not_found", f"there is no activity {id}")
-
-
 @get("/api/activities/{id:uuid}")
 async def activity(
     id: FromPath[UUID],
@@ -82,7 +69,7 @@ async def activity(
     """Everything about one activity. 404 for an unknown id."""
     found = await console.ask(look, console.reader, id)
     if found is None:
-        raise unknown(id)
+        raise no_activity(id)
     names = {worker.id: worker.name for worker in found.workers}
     linked = (entry.detail for entry in found.timeline if entry.kind == Note.LINKED)
     around = Surroundings(
@@ -102,7 +89,7 @@ async def timeline(
     identity: NamedDependency[Identity],
 ) -> TimelineView:
     """What happened to one activity, oldest first. 404 for an unknown id."""
-    info = await the_activity(console, id)
+    info = await console.activity(id)
     entries = await console.ask(console.reader.timeline, id)
     newest = entries[-LONGEST_TIMELINE:]
     shown = veil_of(console, identity).timeline(info, newest)
@@ -121,7 +108,7 @@ async def tree(
     it is that of a root that was deleted and has left some."""
     found = await console.ask(console.reader.tree, id)
     if not found.nodes:
-        raise unknown(id)
+        raise no_activity(id)
     return TreeView.of(found, veil_of(console, identity))
 
 
@@ -134,7 +121,7 @@ async def children(
     cursor: PageCursor = "",
 ) -> ActivityPageView:
     """What an activity has made, oldest first. 404 for an unknown id."""
-    await the_activity(console, id)
+    await console.activity(id)
     wanted = Wanted(Filter(parent_id=id))
     veil = veil_of(console, identity)
     return await page_of(console, wanted, veil, order="oldest", limit=limit, cursor=cursor)
@@ -148,7 +135,7 @@ async def result(
 ) -> Response[bytes]:
     """The result as it is stored, JSON of any kind but for what is redacted; `null` where there is
     none. 404 for an unknown id, 403 where payloads are hidden."""
-    info = await the_activity(console, id)
+    info = await console.activity(id)
     return raw_result(console, identity, info)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from taskq.filtering.matching import matches
 from taskq.filtering.reading import narrowed, parsed
-from taskq.filtering.terms import AnywhereHas, ArgumentIs, Condition, ErrorHas, Not, Term
+from taskq.filtering.terms import AnywhereHas, ArgumentIs, ErrorHas, Term, plain
 from taskq.model import Status
 from taskq.settings import NAME
 from taskq.snapshot import ActivityInfo, Bucket, Filter
@@ -56,7 +56,7 @@ def wanted(
     is hidden from this one.
     """
     terms = parsed(q)
-    if not veil.shown and any(isinstance(_plain(term), _PROBES) for term in terms):
+    if not veil.shown and any(isinstance(plain(term), _PROBES) for term in terms):
         raise Problem(
             403,
             "forbidden",
@@ -69,7 +69,7 @@ def wanted(
         roots_only=roots,
         parent_id=parent,
     )
-    inside = tuple(term for term in terms if isinstance(_plain(term), (ArgumentIs, AnywhereHas)))
+    inside = tuple(term for term in terms if isinstance(plain(term), (ArgumentIs, AnywhereHas)))
     return Wanted(narrowed(given, terms), inside)
 
 
@@ -100,10 +100,6 @@ def only_named(*, type: str, queue: str) -> Callable[[Bucket], bool]:
 def fits(wanted: str, type: str) -> bool:
     """Whether a type is this one, or begins so where a ``*`` ends it."""
     return type.startswith(wanted[:-1]) if wanted.endswith("*") else type == wanted
-
-
-def _plain(term: Term) -> Condition:
-    return term.condition if isinstance(term, Not) else term
 
 
 def _status(text: str) -> Status | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
@@ -15,25 +14,37 @@ from msgspec import Meta, Struct
 
 from taskq.bulk.action import Action
 from taskq.bulk.desk import Bulk, Desk, Preview
-from taskq.bulk.order import CAP, CHUNK, MOST_IDS, Order, activity_of
+from taskq.bulk.order import CAP, MOST_IDS, Order, activity_of, chunk_size
 from taskq.errors import ActivityNotFound
-from taskq.filtering.terms import ArgumentIs, Not
+from taskq.filtering.terms import ArgumentIs, plain
 from taskq.model import Priority, Status
 from taskq.options import instant
 from taskq.search import Cursor
 from taskq.web.api.asking import veil_of, wanted
-from taskq.web.api.commands import PriorityName
 from taskq.web.api.parameters import Limit, PageCursor, Query
-from taskq.web.commanding import Asked, Done, JsonObject, actor, exact, refusals, who
+from taskq.web.commanding import (
+    Asked,
+    Done,
+    JsonObject,
+    PriorityName,
+    actor,
+    exact,
+    refusals,
+    repeated,
+    who,
+)
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity, Role
+from taskq.web.views.veil import Veil
 
 ActionName = Literal["retry", "cancel", "run_now", "reschedule", "priority", "delete"]
 """The names of ``Action``."""
 
 LONGEST_FILTER: Final = 2000
 """Characters."""
+SLOWEST: Final = 0.001
+"""The lowest rate, in activities a second."""
 
 
 class BulkAsked(Asked, frozen=True, kw_only=True):
@@ -50,7 +61,7 @@ class BulkAsked(Asked, frozen=True, kw_only=True):
     ids: Annotated[list[UUID], Meta(min_length=1, max_length=MOST_IDS)] | None = None
     expected: Annotated[int, Meta(ge=0)] | None = None
     limit: Annotated[int, Meta(ge=1, le=CAP)] = CAP
-    rate: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    rate: Annotated[float, Meta(ge=SLOWEST, le=1e6)] | None = None
     tree: bool = False
     when: Annotated[datetime, Meta(tz=True)] | None = None
     priority: PriorityName | None = None
@@ -80,7 +91,8 @@ class BulkView(Struct, frozen=True, kw_only=True):
 
     ``total`` is how many it was about when it was given (at least, where not ``exact``); ``done``
     to how many it has been done, ``skipped`` how many were left as they were: in another state
-    meanwhile, or gone; ``problem`` is why one of them was, where that is known. The counts of one
+    meanwhile, or gone; ``problem`` is why one of them was, where that is known. It and ``error``
+    are null for those to whom messages are hidden. The counts of one
     that was interrupted are as of its last report, and right when it has ended.
     """
 
@@ -103,9 +115,10 @@ class BulkView(Struct, frozen=True, kw_only=True):
     error: str | None
 
     @classmethod
-    def of(cls, bulk: Bulk) -> BulkView:
+    def of(cls, bulk: Bulk, veil: Veil) -> BulkView:
         """What readers see of it."""
         info, order = bulk.info, bulk.order
+        error = veil.error(info)
         return cls(
             id=info.id,
             action=None if order is None else order.action,
@@ -118,12 +131,12 @@ class BulkView(Struct, frozen=True, kw_only=True):
             exact=order is not None and order.exact,
             done=bulk.done,
             skipped=bulk.standing.skipped,
-            problem=bulk.standing.problem or None,
+            problem=veil.said(bulk.standing.problem or None),
             rate=None if order is None else order.rate,
             created_at=info.created_at,
             started_at=info.started_at,
             finished_at=info.finished_at,
-            error=None if info.error is None else f"{info.error.type}: {info.error.message}",
+            error=None if error is None else veil.said(f"{error.type}: {error.message}"),
         )
 
 
@@ -152,22 +165,28 @@ async def preview(
 @get("/api/bulk")
 async def bulks(
     console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
     limit: Limit = 50,
     cursor: PageCursor = "",
 ) -> BulkPage:
     """The bulk commands, newest first."""
     after = Cursor.read(cursor) if cursor else None
     items, following = await _desk(console).latest(limit=limit, after=after)
+    veil = veil_of(console, identity)
     return BulkPage(
-        items=[BulkView.of(each) for each in items],
+        items=[BulkView.of(each, veil) for each in items],
         next=None if following is None else following.text,
     )
 
 
 @get("/api/bulk/{id:uuid}")
-async def bulk(id: FromPath[UUID], console: NamedDependency[Console]) -> BulkView:
+async def bulk(
+    id: FromPath[UUID],
+    console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
+) -> BulkView:
     """One bulk command and how it fares."""
-    return BulkView.of(await _found(console, id))
+    return BulkView.of(await _found(console, id), veil_of(console, identity))
 
 
 @post("/api/bulk", status_code=202)
@@ -184,9 +203,9 @@ async def start(
     _check(data)
     _check_filter(console, identity, data.filter or "")
     desk = _desk(console)
-    known = await desk.given(data.command_id)
+    again = await repeated(console, data)
     with refusals():
-        if known is None:
+        if not again:
             counted = await _counted(desk, data)
             order = _order(data, counted, actor(identity), await exact(request, "changes") or {})
             call = activity_of(order)
@@ -207,7 +226,7 @@ async def cancel_bulk(
 ) -> Done:
     """Stop a bulk command after the chunk that it is at. What is done stays done."""
     found = await _found(console, id)
-    again = await _desk(console).given(data.command_id) is not None
+    again = await repeated(console, data)
     if found.info.status.terminal and not again:
         detail = f"bulk command {id} cannot be cancelled: it has ended {found.info.status}"
         raise Problem(409, "wrong_state", detail)
@@ -279,7 +298,7 @@ def _check_filter(console: Console, identity: Identity, text: str) -> None:
     """Raises Problem for a filter that would tell, by what it counts, what is hidden: words that
     are looked for everywhere, and arguments that are shown to nobody."""
     for term in wanted(veil_of(console, identity), q=text).inside:
-        match term.condition if isinstance(term, Not) else term:
+        match plain(term):
             case ArgumentIs(path=path) if not _is_hidden(console, path):
                 continue
             case ArgumentIs(path=path):
@@ -304,7 +323,6 @@ def _is_hidden(console: Console, path: Sequence[str]) -> bool:
 def _order(asked: BulkAsked, counted: Preview, actor: str, changes: Mapping[str, object]) -> Order:
     when = None if asked.when is None else instant("bulk", asked.when, name="when")
     limit = asked.limit if asked.expected is None else min(asked.limit, max(1, asked.expected))
-    size = CHUNK if asked.rate is None else max(1, min(CHUNK, math.ceil(asked.rate / 2)))
     return Order(
         action=asked.action,
         actor=actor,
@@ -314,7 +332,7 @@ def _order(asked: BulkAsked, counted: Preview, actor: str, changes: Mapping[str,
         total=counted.count,
         exact=counted.exact,
         limit=limit,
-        size=size,
+        size=chunk_size(asked.rate),
         rate=asked.rate,
         tree=asked.tree,
         when=when,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from litestar import Request, post
@@ -21,6 +21,7 @@ from taskq.web.commanding import (
     AskedOfOne,
     Done,
     JsonObject,
+    PriorityName,
     answered,
     current,
     exact,
@@ -31,9 +32,6 @@ from taskq.web.commanding import (
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity, Role
-
-PriorityName = Literal["LOW", "NORMAL", "HIGH", "CRITICAL"]
-"""The names of ``Priority``."""
 
 
 class RetryAsked(AskedOfOne, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from taskq.backends import Inspector
 from taskq.backends.causes import FAILED, cause_of, first_causes
-from taskq.filtering.terms import ErrorHas, Not, TagIn, Term
+from taskq.filtering.terms import ErrorHas, TagIn, Term, plain
 from taskq.snapshot import ActivityInfo, Cause, Filter
 from taskq.web.api.activities import SLICE
 from taskq.web.api.asking import veil_of, wanted
@@ -61,8 +61,7 @@ async def look(reader: Inspector, filter: Filter, limit: int) -> Found:
 
 def _needs_a_look(term: Term) -> bool:
     """Whether a term is about what no index and no plain comparison knows."""
-    plain = term.condition if isinstance(term, Not) else term
-    return isinstance(plain, (ErrorHas, TagIn))
+    return isinstance(plain(term), (ErrorHas, TagIn))
 
 
 @get("/api/dead-letters")

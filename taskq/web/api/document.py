@@ -12,6 +12,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 
 from taskq.version import VERSION
+from taskq.web.front import COOKIE
 from taskq.web.permissions import PERMISSIONS
 from taskq.web.problem import MEDIA_TYPE, ProblemView
 from taskq.web.role import Role
@@ -74,7 +75,7 @@ def document(handlers: Iterable[HTTPRouteHandler]) -> Json:
     components.setdefault("schemas", {}).update(_problem())
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
-        "session": {"type": "apiKey", "in": "cookie", "name": "taskq_session"},
+        "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
     }
     for name, described_by in _descriptions(handlers).items():
         components["schemas"].get(name, {}).setdefault("description", described_by)

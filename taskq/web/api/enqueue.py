@@ -15,12 +15,17 @@ from msgspec import Meta, Struct
 from taskq.calling import call_of, task_named
 from taskq.codec import to_json
 from taskq.model import OnDuplicate, Priority
-from taskq.web.api.commands import PriorityName
-from taskq.web.commanding import Asked, JsonObject, exact, refusals, who
+from taskq.web.commanding import (
+    Asked,
+    JsonObject,
+    PriorityName,
+    Seconds,
+    exact,
+    refusals,
+    who,
+)
 from taskq.web.console import Console
 from taskq.web.role import Identity
-
-Seconds = Annotated[float, Meta(ge=0)]
 
 
 class EnqueueAsked(Asked, frozen=True, kw_only=True):

@@ -23,14 +23,14 @@ from taskq.model import Status
 from taskq.retry import RetryPolicy
 from taskq.search import Cursor, Order
 from taskq.snapshot import ActivityInfo, Filter, Stats
-from taskq.web.api.activity import LARGEST_TREE, raw_result, the_activity, unknown
+from taskq.web.api.activity import LARGEST_TREE, raw_result
 from taskq.web.api.asking import veil_of
-from taskq.web.api.overview import COUNTED_TO
 from taskq.web.api.parameters import Offset, SeedLimit
-from taskq.web.console import Console
+from taskq.web.console import Console, no_activity
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
 from taskq.web.views.seed import DeadLetterRecord, Event, QueueStats, Snapshot
+from taskq.web.views.stats import COUNTED_TO
 
 FURTHEST: Final = 1000
 """The highest offset."""
@@ -182,7 +182,7 @@ async def seed_activities(
     elif key in _LISTED:
         wanted = Filter(statuses=(_LISTED[key],))
     else:
-        found = await the_activity(console, _id(key))
+        found = await console.activity(_id(key))
         return snapshots(console, identity, [found])[0]
     return snapshots(console, identity, await listed(console, wanted, offset, limit))
 
@@ -195,7 +195,7 @@ async def seed_events(
     limit: SeedLimit = 50,
 ) -> list[Event]:
     """What happened to an activity, oldest first."""
-    info = await the_activity(console, _id(key))
+    info = await console.activity(_id(key))
     entries = await console.ask(console.reader.timeline, info.id)
     shown = veil_of(console, identity).timeline(info, entries[:limit])
     return [Event.of(info.id, entry) for entry in shown]
@@ -208,7 +208,7 @@ async def seed_result(
     identity: NamedDependency[Identity],
 ) -> Response[bytes]:
     """The result of an activity, JSON of any kind, or `null`."""
-    return raw_result(console, identity, await the_activity(console, _id(key)))
+    return raw_result(console, identity, await console.activity(_id(key)))
 
 
 @get("/api/observability/activities/{key:str}/subtree")
@@ -221,7 +221,7 @@ async def seed_subtree(
     id = _id(key)
     tree = await console.ask(partial(console.reader.tree, limit=LARGEST_TREE), id)
     if not tree.nodes:
-        raise unknown(id)
+        raise no_activity(id)
     infos = sorted((node.info for node in tree.nodes), key=lambda info: (info.depth, info.id))
     return snapshots(console, identity, infos)
 
@@ -235,7 +235,7 @@ async def seed_children(
     limit: SeedLimit = 50,
 ) -> list[Snapshot]:
     """What an activity has made, oldest first."""
-    info = await the_activity(console, _id(key))
+    info = await console.activity(_id(key))
     below = Filter(parent_id=info.id)
     found = await listed(console, below, offset, limit, Order.OLDEST)
     return snapshots(console, identity, found)

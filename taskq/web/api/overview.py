@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
 
 from litestar import get
 from litestar.di import NamedDependency
 
 from taskq.web.console import Console
-from taskq.web.views.stats import StatsView
-
-COUNTED_TO: Final = 10_000
-"""Counts of the console stop here."""
+from taskq.web.views.stats import COUNTED_TO, StatsView
 
 
 async def current_stats(console: Console) -> StatsView:

@@ -18,8 +18,8 @@ from taskq.snapshot import Bucket, UnservedType
 from taskq.web.console import Console
 from taskq.web.views.load import QueueView, RateView, TaskView, TypeView, UnservedView
 from taskq.web.views.series import Steps, steps_until
+from taskq.web.views.stats import COUNTED_TO
 
-COUNTED_TO: Final = 10_000
 STEP: Final = 600
 STEPS: Final = 7
 """The last hour in the rollup's coarse steps, of which the last has just begun."""
@@ -85,7 +85,9 @@ def task_view(app: TaskQ, type: str) -> TaskView | None:
     if task is None:
         return None
     effective = app.registry.effective(task.definition.options)
-    return TaskView.of(task, effective, app.registry.secrets(type).arguments)
+    names = task.definition.codec.signature.parameters
+    secret = app.registry.secrets(type).arguments | set(filter(app.redaction.hides, names))
+    return TaskView.of(task, effective, secret)
 
 
 @get("/api/queues")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Final, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from litestar import Request, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from taskq.calling import call_of, task_named
 from taskq.codec import to_json
@@ -19,12 +18,10 @@ from taskq.errors import InvalidState
 from taskq.model import Activity
 from taskq.schedule import CatchUp, Overlap, ScheduleInfo
 from taskq.schedules import ScheduleOptions
-from taskq.web.commanding import Asked, JsonObject, exact, refusals, repeated, who
+from taskq.web.commanding import Asked, JsonObject, Seconds, exact, refusals, repeated, who
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
-
-Seconds = Annotated[float, Meta(ge=0)]
 
 
 class TimesAsked(Asked, frozen=True, kw_only=True):
@@ -108,18 +105,23 @@ async def edit_schedule(
     identity: NamedDependency[Identity],
 ) -> Scheduled:
     """Change a schedule. One that code declares stays so until its definition there changes."""
-    again = await repeated(console, data)
+    revision = None if await repeated(console, data) else data.revision
     info = await _there(console, name)
-    if not again and info.revision != data.revision:
-        raise _stale(name)
-    with refusals(), _moved(name):
+    with refusals():
         given = await exact(request, "arguments")
         call = None
         if given is not None or data.type is not None:
             call = _call(console, data.type or info.schedule.template.type, given or {})
-        changed = await console.app.schedules.aupdate(
-            name, activity=call, **_times(data), **who(data, identity)
-        )
+        try:
+            changed = await console.app.schedules.aupdate(
+                name, activity=call, revision=revision, **_times(data), **who(data, identity)
+            )
+        except InvalidState as error:
+            if (await _there(console, name)).revision == revision:
+                raise
+            raise Problem(
+                409, "stale", f"schedule {name!r} has changed since you saw it: look again"
+            ) from error
     return _scheduled(changed)
 
 
@@ -185,21 +187,6 @@ async def _there(console: Console, name: str) -> ScheduleInfo:
         return await console.app.schedules.aget(name)
     except InvalidState as error:
         raise Problem(404, "not_found", str(error)) from error
-
-
-@contextmanager
-def _moved(name: str) -> Generator[None]:
-    """Who lost against another change at the same time has not seen what is there."""
-    try:
-        yield
-    except InvalidState as error:
-        if "meanwhile" in str(error):
-            raise _stale(name) from error
-        raise
-
-
-def _stale(name: str) -> Problem:
-    return Problem(409, "stale", f"schedule {name!r} has changed since you saw it: look again")
 
 
 def _times(asked: TimesAsked) -> ScheduleOptions:

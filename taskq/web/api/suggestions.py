@@ -115,6 +115,8 @@ def _seen(console: Console, name: str, part: str, newest: Iterable[ActivityInfo]
             return [*sorted(console.app.tasks), *(info.type for info in newest)]
         case "queue":
             return [*console.app.registry.queues(), *(info.queue for info in newest)]
+        case "tag" if console.app.redaction.hides(part):
+            return ()
         case "tag":
             return [info.tags[part] for info in newest if part in info.tags]
         case _:

@@ -26,7 +26,7 @@ from taskq.web.live.event import ControlEvent, Event, Gap, Kind, Notice
 from taskq.web.live.heard import Heard, Told
 from taskq.web.live.ring import Ring
 from taskq.web.live.source import Source
-from taskq.web.views.stats import StatsView
+from taskq.web.views.stats import COUNTED_TO, StatsView
 
 RING: Final = 10_000
 """Events that can be had again."""
@@ -38,8 +38,6 @@ NAMED: Final = 1000
 """Activities that hints have named, at one look."""
 PATIENCE: Final = 5.0
 """Seconds for the end of the watch."""
-COUNTED: Final = 10_000
-"""How far activities are counted."""
 
 
 class Rhythm(Struct, frozen=True, kw_only=True):
@@ -222,7 +220,7 @@ class Broadcast:
         if _since(self._counted_at) < max(pause, self._rhythm.share * self._count_took):
             return
         began = anyio.current_time()
-        ask = partial(self._source.reader.stats, cap=COUNTED)
+        ask = partial(self._source.reader.stats, cap=COUNTED_TO)
         numbers = StatsView.of(await self._source.ask(ask))
         self._counted_at, self._numbers_due = anyio.current_time(), False
         self._count_took = self._counted_at - began

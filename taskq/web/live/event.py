@@ -15,6 +15,7 @@ from taskq.news import News
 from taskq.pausing import Pause
 from taskq.printing import shortened
 from taskq.progress import Progress
+from taskq.web.views.seed import Event as SeedEvent
 
 LONGEST: Final = 1000
 """Characters of a detail at the most."""
@@ -153,16 +154,6 @@ class Notice(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class SeedsEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The record of RunnerQ's stream. seed:L6"""
-
-    activity_id: str
-    timestamp: datetime
-    event_type: str
-    worker_id: str | None = None
-    detail: Mapping[str, object] | None = None
-
-
 class Event:
     """One event, written once in each form that somebody reads."""
 
@@ -193,13 +184,13 @@ class Event:
         return self._body
 
 
-def _as_seeds(told: News, *, veiled: bool) -> SeedsEvent:
+def _as_seeds(told: News, *, veiled: bool) -> SeedEvent:
     info = told.info
     detail: dict[str, object] = {"activity_type": info.type}
     if info.error is not None and told.what in _FAILURES and not veiled:
         detail["error"] = shortened(f"{info.error.type}: {info.error.message}", LONGEST)
-    return SeedsEvent(
-        activity_id=str(info.id),
+    return SeedEvent(
+        activity_id=info.id,
         timestamp=told.at,
         event_type=_SEEDS.get(told.what, told.what.title().replace("_", "")),
         worker_id=_worker(told),

@@ -95,8 +95,8 @@ class Hub:
         """The same, and wait until the store is no longer watched, ``PATIENCE`` at the most."""
         self.close()
         with anyio.move_on_after(PATIENCE):
-            while self._ending:
-                await next(iter(self._ending)).wait()
+            for gone in self._leaving():
+                await gone.wait()
 
     def _after_fork(self) -> None:
         """Nobody listens in the child, and no thread runs there."""
@@ -116,16 +116,22 @@ class Hub:
             retire=lambda: self._retire(broadcast),
             ended=lambda: self._ended(broadcast),
         )
+        serve_in_thread(self._run, broadcast, gone)  # which waits for the lock that is held here
         self._broadcast = broadcast
         self._ending.add(gone)
-        serve_in_thread(self._run, broadcast, gone)
         return broadcast
+
+    def _leaving(self) -> list[Doorbell]:
+        """What rings at the end of each thread that watches still."""
+        with self._lock:
+            return [*self._ending]
 
     async def _run(self, broadcast: Broadcast, gone: Doorbell) -> None:
         try:
             await broadcast.run()
         finally:
-            self._ending.discard(gone)
+            with self._lock:
+                self._ending.discard(gone)
             gone.ring()
 
     def _listeners(self, broadcast: Broadcast) -> list[Subscription]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Struct
 
 from taskq.snapshot import Stats
+
+COUNTED_TO: Final = 10_000
+"""Counts of the console stop here."""
 
 
 class StatsView(Struct, frozen=True, kw_only=True):

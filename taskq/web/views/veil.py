@@ -8,6 +8,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from taskq.audit import AuditEntry
 from taskq.model import ErrorInfo
 from taskq.showing import Showing
 from taskq.snapshot import ActivityInfo, TimelineEntry
@@ -45,9 +46,7 @@ class Veil:
 
     def error(self, info: ActivityInfo) -> ErrorInfo | None:
         """What it failed of, without the secrets that it was given."""
-        if info.error is None:
-            return None
-        return self._showing.activity(replace(info, result=None, metadata={}, tags={})).error
+        return self._showing.error(info)
 
     def said(self, text: str | None) -> str | None:
         """A message, a traceback, a note: text that a handler may have put anything into."""
@@ -66,9 +65,13 @@ class Veil:
             return entries
         return [replace(entry, detail=_bare(entry.detail)) for entry in entries]
 
-    def record(self, detail: Mapping[str, object]) -> Mapping[str, object]:
-        """What an entry of the audit tells."""
-        return cast("Mapping[str, object]", self._showing.redaction.value(detail))
+    def record(self, entry: AuditEntry) -> Mapping[str, object]:
+        """What an entry of the audit tells besides who, what and why."""
+        detail = self._showing.audit(entry).detail
+        if self.shown or not isinstance(template := detail.get("template"), dict):
+            return detail
+        told = cast("Mapping[str, object]", template)
+        return {**detail, "template": {**told, "payload": None, "metadata": None}}
 
 
 def _bare(detail: Mapping[str, object]) -> Mapping[str, object]:
