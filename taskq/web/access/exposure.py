@@ -6,6 +6,7 @@ from ipaddress import ip_address
 
 from taskq.errors import ConfigurationError
 from taskq.web.access.access import Access
+from taskq.web.role import Role
 
 _WAYS = (
     "set TASKQ_WEB_USERS (see 'taskq web-password') or TASKQ_WEB_TOKENS=name=role:token with a"
@@ -36,6 +37,10 @@ def check_exposure(host: str, access: Access) -> None:
 def check_mounted(access: Access) -> None:
     """Raises ConfigurationError for a console inside of another application, which whoever reaches
     that could use, unless its owner says so (threat:T1)."""
+    if not (access.anonymous is None or isinstance(access.anonymous, Role)):
+        raise ConfigurationError(
+            f"allow_anonymous must be a Role, as Role.VIEWER, not {access.anonymous!r}"
+        )
     if not access.configured and access.anonymous is None:
         raise ConfigurationError(
             f"nobody could use this console: {_WAYS}; or give authenticate=, which says who asks;"
