@@ -24,8 +24,8 @@ def web_password_command(name: str | None, role: str | None) -> None:
     """Make the hash of a password for the console, and print it.
 
     With NAME the whole account, as TASKQ_WEB_USERS takes it; several are separated by commas. The
-    table web_users has NAME = "ROLE:HASH" in its place. In a shell put it in single quotes. The password is asked for; where stdin is no
-    terminal, it is its first line.
+    table web_users has NAME = "ROLE:HASH" in its place. In a shell put it in single quotes. The
+    password is asked for; where stdin is no terminal, it is its first line.
     """
     if name is None and role is not None:
         raise Refused("--role is for an account: give its NAME too")
