@@ -19,14 +19,16 @@ SHORTEST: Final = 8
 
 @click.command("web-password", cls=Command)
 @click.argument("name", required=False)
-@click.option("--role", type=click.Choice(ROLES), default="viewer", show_default=True)
-def web_password_command(name: str | None, role: str) -> None:
+@click.option("--role", type=click.Choice(ROLES), help="What NAME may do.  [default: viewer]")
+def web_password_command(name: str | None, role: str | None) -> None:
     """Make the hash of a password for the console, and print it.
 
-    With NAME the whole account, as TASKQ_WEB_USERS and web_users take it; several are separated by
-    commas. In a shell put it in single quotes. The password is asked for; where stdin is no
-    terminal, it is its first line.
+    With NAME the whole account, as TASKQ_WEB_USERS takes it; several are separated by commas. The
+    table web_users has NAME = "ROLE:HASH" in its place. In a shell put it in single quotes. The
+    password is asked for; where stdin is no terminal, it is its first line.
     """
+    if name is None and role is not None:
+        raise Refused("--role is for an account: give its NAME too")
     password = _password()
     if not SHORTEST <= len(password) <= LONGEST:
         raise Refused(f"a password has {SHORTEST} to {LONGEST} characters")
@@ -34,8 +36,9 @@ def web_password_command(name: str | None, role: str) -> None:
     if name is None:
         emit(text)
         return
-    users_of({name: f"{role}:{text}"})
-    emit(f"{name}={role}:{text}")
+    account = f"{role or ROLES[0]}:{text}"
+    users_of({name: account})
+    emit(f"{name}={account}")
 
 
 def _password() -> str:

@@ -73,9 +73,10 @@ def _accounts(where: str, given: object, kept: Callable[[str, str], str]) -> dic
             )
         role, colon, proof = value.partition(":") if isinstance(value, str) else ("", "", "")
         if not colon or role not in ROLES:
+            named = colon or isinstance(given, Mapping)  # else the "name" may be a token
+            whose = f"the account of {name}" if named else "an account, written name=role:…,"
             raise ConfigurationError(
-                f"{where}: the account of {name} must begin with a role and a colon; roles are"
-                f" {', '.join(ROLES)}"
+                f"{where}: {whose} must begin with a role and a colon; roles are {', '.join(ROLES)}"
             )
         if name in accounts:
             raise ConfigurationError(f"{where}: {name} is there twice")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    MethodNotAllowedException,
+    NotFoundException,
+    ValidationException,
+)
 from msgspec import Struct
 
 from taskq.errors import (
@@ -21,6 +26,7 @@ from taskq.errors import (
     SerializationError,
 )
 from taskq.printing import shortened
+from taskq.web.refusal import refusal
 
 MEDIA_TYPE = "application/problem+json"
 LONGEST: Final = 2000
@@ -74,10 +80,9 @@ def problem_of(error: Exception) -> Problem:
             return Problem(503, "unavailable", str(error))
         case ConfigurationError() | SerializationError():
             return Problem(400, "bad_request", str(error))
-        case ValidationException():
-            return Problem(400, "bad_request", _sentence(error))
         case HTTPException():
-            return Problem(error.status_code, _code(error.status_code), error.detail)
+            detail = _DETAILS.get(type(error), error.detail)
+            return Problem(error.status_code, _code(error.status_code), detail)
         case _:
             return Problem(500, "internal", "something went wrong; the server's log says what")
 
@@ -92,23 +97,26 @@ def answer(problem: Problem) -> Response[bytes]:
     )
 
 
-def on_error(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+def on_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Litestar's handler of every exception."""
+    if isinstance(error, ValidationException):
+        return answer(Problem(400, "bad_request", refusal(request, error)))
     return answer(problem_of(error))
-
-
-def _sentence(error: ValidationException) -> str:
-    """Which parameter was wrong, and how."""
-    if isinstance(error.extra, list) and error.extra:
-        first: object = error.extra[0]
-        if isinstance(first, dict):
-            found = cast("Mapping[str, object]", first)
-            return f"{found.get('key', 'request')}: {found.get('message', error.detail)}"
-    return error.detail
 
 
 def _code(status: int) -> str:
     return _CODES.get(status, "bad_request" if status < 500 else "internal")
+
+
+_DETAILS: Mapping[type[HTTPException], str] = {
+    NotFoundException: (
+        "there is nothing here; an id in a path is a whole UUID, and GET api/openapi.json names"
+        " every route"
+    ),
+    MethodNotAllowedException: (
+        "this was asked by the wrong method: commands are POST, everything else is GET"
+    ),
+}
 
 
 _CODES: Mapping[int, str] = {

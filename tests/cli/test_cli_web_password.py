@@ -35,3 +35,9 @@ def test_what_the_setting_would_not_take_is_not_made(
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Traceback" not in result.stderr
     assert not password or password not in result.stderr
+
+
+def test_a_role_for_nobody_is_refused(cli) -> None:
+    result = cli("web-password", "--role", "admin", input="correct horse\n")
+    assert result.exit_code == 2
+    assert "give its NAME too" in result.stderr

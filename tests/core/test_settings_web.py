@@ -73,6 +73,8 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"web_tokens": {"аda": f"admin:{TOKEN}"}}, "a name has 1 to 64 letters"),  # noqa: RUF001
     ({"web_tokens": {"ada\n": f"admin:{TOKEN}"}}, "a name has 1 to 64 letters"),
     ({"web_tokens": {"": f"admin:{TOKEN}"}}, "a name has 1 to 64 letters"),
+    ({"web_tokens": "canary-that-is-a-token-alone"}, "written name=role:…, must begin with a role"),
+    ({"web_tokens": "canary-that-is-a-token-with-padding=="}, "written name=role:…"),
     ({"web_tokens": f"admin:{TOKEN}"}, "a name has 1 to 64 letters"),
     ({"web_tokens": f"ada=admin:{TOKEN},ada=viewer:{TOKEN}"}, "ada is there twice"),
     ({"web_tokens": ["canary"]}, "web_tokens must map names to accounts"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -165,6 +166,13 @@ def test_a_mounted_console_must_be_able_to_know_somebody() -> None:
     check_mounted(access(web_tokens={"ada": f"admin:{TOKEN}"}))
     check_mounted(access(ConsoleOptions(authenticate=by_header)))
     check_mounted(access(ConsoleOptions(allow_anonymous=Role.VIEWER)))
+
+
+def test_a_role_that_is_none_is_refused_when_the_console_is_made() -> None:
+    """A name of a role in place of a Role must not wait for the first request."""
+    untyped: dict[str, Any] = {"allow_anonymous": "viewer"}
+    with pytest.raises(ConfigurationError, match=r"must be a Role, as Role\.VIEWER, not 'viewer'"):
+        check_mounted(access(ConsoleOptions(**untyped)))
 
 
 def test_what_is_kept_shows_no_secret() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from taskq import TaskQ
 from tests.web.played import Stage
 
 
@@ -46,6 +47,21 @@ async def test_types_are_the_apps_tasks_and_what_is_stored(
         ("n", "int", False),
         ("note", "str", False),
     ]
+
+
+async def test_a_type_of_which_nothing_waits_is_served_all_the_same(
+    app: TaskQ, browser: httpx.AsyncClient
+) -> None:
+    @app.activity
+    async def idle() -> None: ...
+
+    @app.activity(queue="elsewhere")
+    async def nowhere() -> None: ...
+
+    async with app.worker(queues=["default"], concurrency=1):
+        await (await idle.adelay())
+        types = {each["name"]: each["workers"] for each in await items(browser, "/api/types")}
+    assert types == {"idle": 1, "nowhere": 0}
 
 
 async def test_workers_tell_how_they_are(viewer: httpx.AsyncClient, stage: Stage) -> None:

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from taskq.app import TaskQ
 from taskq.backends import Inspector
-from taskq.pausing import Kind, Load
-from taskq.snapshot import Bucket, UnservedType
+from taskq.pausing import Kind, Load, serving
+from taskq.snapshot import Bucket, UnservedType, WorkerInfo
 from taskq.web.console import Console
 from taskq.web.views.load import QueueView, RateView, TaskView, TypeView, UnservedView
 from taskq.web.views.series import Steps, steps_until
@@ -43,6 +43,7 @@ class Fares(Struct, frozen=True):
     loads: Mapping[str, Load]
     unserved: Mapping[str, Sequence[UnservedType]]
     buckets: Mapping[str, Sequence[Bucket]]
+    workers: Sequence[WorkerInfo]
     seconds: float
 
     def rates(self, name: str) -> RateView:
@@ -52,6 +53,16 @@ class Fares(Struct, frozen=True):
     def gaps(self, name: str) -> list[UnservedView]:
         """What nobody serves."""
         return [UnservedView.of(each) for each in self.unserved.get(name, ())]
+
+    def served(self, type: str, queue: str | None) -> int:
+        """How many workers serve a type: in the queues where some of it has not ended; where all
+        has, in ``queue``, that of its task, or by its name."""
+        load = self.loads.get(type)
+        if load is not None and any(load.by_status.values()):
+            return load.workers
+        if queue is not None:
+            return serving(Kind.TYPE, type, {queue}, self.workers)
+        return sum(type in worker.types for worker in self.workers)
 
     @property
     def names(self) -> set[str]:
@@ -68,7 +79,8 @@ async def look(reader: Inspector, kind: Kind, steps: Steps, seconds: float) -> F
     for bucket in await reader.series(steps.since, steps.until, span=STEP):
         buckets[bucket.queue if kind is Kind.QUEUE else bucket.type].append(bucket)
     loads = {load.name: load for load in await reader.loads(kind, cap=COUNTED_TO)}
-    return Fares(loads, unserved, buckets, seconds)
+    workers = await reader.workers()
+    return Fares(loads, unserved, buckets, workers, seconds)
 
 
 async def fares(console: Console, kind: Kind) -> Fares:
@@ -79,11 +91,9 @@ async def fares(console: Console, kind: Kind) -> Fares:
     return await console.ask(look, console.reader, kind, steps, seconds)
 
 
-def task_view(app: TaskQ, type: str) -> TaskView | None:
-    """What this app says of a type; None where it has no task of this name."""
-    task = app.tasks.get(type)
-    if task is None:
-        return None
+def task_view(app: TaskQ, type: str) -> TaskView:
+    """What this app says of a task."""
+    task = app.tasks[type]
     effective = app.registry.effective(task.definition.options)
     names = task.definition.codec.signature.parameters
     secret = app.registry.secrets(type).arguments | set(filter(app.redaction.hides, names))
@@ -115,17 +125,19 @@ async def types(console: NamedDependency[Console]) -> TypeList:
     """Activity types: the tasks of this app, and what else is stored or has run in the last
     hour."""
     found = await fares(console, Kind.TYPE)
+    tasks = {name: task_view(console.app, name) for name in console.app.tasks}
     return TypeList(
         items=[
             TypeView.of(
                 name,
                 found.loads.get(name),
-                task=task_view(console.app, name),
+                task=(task := tasks.get(name)),
+                workers=found.served(name, None if task is None else task.queue),
                 unserved=found.gaps(name),
                 rates=found.rates(name),
                 cap=COUNTED_TO,
             )
-            for name in sorted(found.names | console.app.tasks.keys())
+            for name in sorted(found.names | tasks.keys())
         ]
     )
 

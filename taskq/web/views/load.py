@@ -171,6 +171,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
 class TypeView(Struct, frozen=True, kw_only=True):
     """An activity type. ``task`` is null where this app has none of it. ``by_status`` counts what
     has not ended, exact below ``cap``, where it stops; ``oldest_pending`` is an age in seconds.
+    ``workers`` serve it: where some of it has not ended, or else in the queue of its task.
     ``unserved`` are the queues in which some wait that no live worker serves."""
 
     name: str
@@ -190,6 +191,7 @@ class TypeView(Struct, frozen=True, kw_only=True):
         load: Load | None,
         *,
         task: TaskView | None,
+        workers: int,
         unserved: list[UnservedView],
         rates: RateView,
         cap: int,
@@ -201,7 +203,7 @@ class TypeView(Struct, frozen=True, kw_only=True):
             paused=PauseView.of(load),
             by_status=_counts(load),
             oldest_pending=None if load is None else load.oldest_pending,
-            workers=0 if load is None else load.workers,
+            workers=workers,
             unserved=unserved,
             rates=rates,
             cap=cap,
