@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, TypeVarTuple
 from uuid import UUID
 
 import anyio
 import anyio.lowlevel
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from taskq.audit import Command
@@ -41,9 +41,9 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far a bulk command has come: ``chunk`` chunks are done, ``met`` activities were in them,
     of which ``skipped`` were left as they were; ``problem`` is why one of them was."""
 
-    chunk: int = 0
+    chunk: Annotated[int, Meta(ge=0)] = 0
     met: int = 0
-    skipped: int = 0
+    skipped: Annotated[int, Meta(ge=0)] = 0
     problem: str = ""
 
     @property
@@ -56,7 +56,7 @@ def standing_of(done: float, note: str | None) -> Standing:
     """What a progress says; nothing, where it is not one of these."""
     try:
         return replace(msgspec.json.decode(note or "{}", type=Standing), met=int(done))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, OverflowError, ValueError, RecursionError):
         return Standing()
 
 

@@ -12,12 +12,18 @@ from taskq.web.problem import Problem
 
 DEEPEST: Final = 100
 """Lists and objects in each other, at the most."""
+_WITHOUT: Final = "/api/session/end"
+"""The command that needs no body."""
 
 
 async def check_content(request: Request[Any, Any, Any]) -> None:
-    """Raises Problem 400 for a body that is no JSON, or too deep."""
+    """Raises Problem 400 for a body that is no JSON, or too deep, or missing."""
     if request.method != "POST":
         return
+    if not await request.body():
+        if request.scope["path_template"] == _WITHOUT:
+            return
+        raise Problem(400, "bad_request", "the body is empty: a JSON object is needed")
     try:
         content: object = await request.json()
     except SerializationException:

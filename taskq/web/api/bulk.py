@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from litestar import Request, get, post
@@ -15,9 +15,18 @@ from msgspec import Meta, Struct
 
 from taskq.bulk.action import Action
 from taskq.bulk.desk import Bulk, Desk, Preview
-from taskq.bulk.order import CAP, CHUNK, MOST_IDS, Order, activity_of
+from taskq.bulk.order import (
+    CAP,
+    CHUNK,
+    HIGHEST_RATE,
+    LONGEST_FILTER,
+    LOWEST_RATE,
+    MOST_IDS,
+    Order,
+    activity_of,
+)
 from taskq.errors import ActivityNotFound
-from taskq.filtering.terms import ArgumentIs, Not
+from taskq.filtering.terms import ArgumentIs, Not, TagIn
 from taskq.model import Priority, Status
 from taskq.options import instant
 from taskq.search import Cursor
@@ -28,12 +37,10 @@ from taskq.web.commanding import Asked, Done, JsonObject, actor, exact, refusals
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity, Role
+from taskq.web.views.veil import Veil
 
 ActionName = Literal["retry", "cancel", "run_now", "reschedule", "priority", "delete"]
 """The names of ``Action``."""
-
-LONGEST_FILTER: Final = 2000
-"""Characters."""
 
 
 class BulkAsked(Asked, frozen=True, kw_only=True):
@@ -50,7 +57,7 @@ class BulkAsked(Asked, frozen=True, kw_only=True):
     ids: Annotated[list[UUID], Meta(min_length=1, max_length=MOST_IDS)] | None = None
     expected: Annotated[int, Meta(ge=0)] | None = None
     limit: Annotated[int, Meta(ge=1, le=CAP)] = CAP
-    rate: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    rate: Annotated[float, Meta(ge=LOWEST_RATE, le=HIGHEST_RATE)] | None = None
     tree: bool = False
     when: Annotated[datetime, Meta(tz=True)] | None = None
     priority: PriorityName | None = None
@@ -81,7 +88,8 @@ class BulkView(Struct, frozen=True, kw_only=True):
     ``total`` is how many it was about when it was given (at least, where not ``exact``); ``done``
     to how many it has been done, ``skipped`` how many were left as they were: in another state
     meanwhile, or gone; ``problem`` is why one of them was, where that is known. The counts of one
-    that was interrupted are as of its last report, and right when it has ended.
+    that was interrupted are as of its last report, and right when it has ended. ``filter``,
+    ``problem`` and ``error`` are null where payloads are hidden.
     """
 
     id: UUID
@@ -103,13 +111,13 @@ class BulkView(Struct, frozen=True, kw_only=True):
     error: str | None
 
     @classmethod
-    def of(cls, bulk: Bulk) -> BulkView:
+    def of(cls, bulk: Bulk, veil: Veil) -> BulkView:
         """What readers see of it."""
-        info, order = bulk.info, bulk.order
+        info, order, error = bulk.info, bulk.order, bulk.info.error
         return cls(
             id=info.id,
             action=None if order is None else order.action,
-            filter=None if order is None or not order.filter else order.filter,
+            filter=None if order is None or not order.filter else veil.said(order.filter),
             ids=None if order is None or not order.ids else len(order.ids),
             status=info.status,
             actor="" if order is None else order.actor,
@@ -118,12 +126,12 @@ class BulkView(Struct, frozen=True, kw_only=True):
             exact=order is not None and order.exact,
             done=bulk.done,
             skipped=bulk.standing.skipped,
-            problem=bulk.standing.problem or None,
+            problem=veil.said(bulk.standing.problem or None),
             rate=None if order is None else order.rate,
             created_at=info.created_at,
             started_at=info.started_at,
             finished_at=info.finished_at,
-            error=None if info.error is None else f"{info.error.type}: {info.error.message}",
+            error=None if error is None else veil.said(f"{error.type}: {error.message}"),
         )
 
 
@@ -152,22 +160,28 @@ async def preview(
 @get("/api/bulk")
 async def bulks(
     console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
     limit: Limit = 50,
     cursor: PageCursor = "",
 ) -> BulkPage:
     """The bulk commands, newest first."""
     after = Cursor.read(cursor) if cursor else None
+    veil = veil_of(console, identity)
     items, following = await _desk(console).latest(limit=limit, after=after)
     return BulkPage(
-        items=[BulkView.of(each) for each in items],
+        items=[BulkView.of(each, veil) for each in items],
         next=None if following is None else following.text,
     )
 
 
 @get("/api/bulk/{id:uuid}")
-async def bulk(id: FromPath[UUID], console: NamedDependency[Console]) -> BulkView:
+async def bulk(
+    id: FromPath[UUID],
+    console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
+) -> BulkView:
     """One bulk command and how it fares."""
-    return BulkView.of(await _found(console, id))
+    return BulkView.of(await _found(console, id), veil_of(console, identity))
 
 
 @post("/api/bulk", status_code=202)
@@ -282,6 +296,8 @@ def _check_filter(console: Console, identity: Identity, text: str) -> None:
         match term.condition if isinstance(term, Not) else term:
             case ArgumentIs(path=path) if not _is_hidden(console, path):
                 continue
+            case TagIn(key=key):
+                detail = f"tag.{key} is hidden, so it cannot be asked for"
             case ArgumentIs(path=path):
                 detail = f"args.{'.'.join(path)} is hidden, so it cannot be asked for"
             case _:

@@ -36,7 +36,7 @@ class AuditView(Struct, frozen=True, kw_only=True):
             action=entry.action,
             reason=entry.reason,
             target=entry.target,
-            detail=veil.record(entry.detail),
+            detail=veil.record(entry),
             command_id=entry.command_id,
         )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, cast
 
 from msgspec.structs import replace
 
+from taskq.audit import AuditEntry
 from taskq.model import ErrorInfo
 from taskq.showing import Showing
 from taskq.snapshot import ActivityInfo, TimelineEntry
@@ -43,6 +44,10 @@ class Veil:
         """The tags."""
         return cast("Mapping[str, str]", self._showing.redaction.value(info.tags))
 
+    def hides_tag(self, key: str) -> bool:
+        """Whether the value of a tag is hidden, by its name."""
+        return self._showing.redaction.hides(key)
+
     def error(self, info: ActivityInfo) -> ErrorInfo | None:
         """What it failed of, without the secrets that it was given."""
         if info.error is None:
@@ -66,9 +71,25 @@ class Veil:
             return entries
         return [replace(entry, detail=_bare(entry.detail)) for entry in entries]
 
-    def record(self, detail: Mapping[str, object]) -> Mapping[str, object]:
-        """What an entry of the audit tells."""
-        return cast("Mapping[str, object]", self._showing.redaction.value(detail))
+    def record(self, entry: AuditEntry) -> Mapping[str, object]:
+        """What an entry of the audit tells: without payloads, also without the filter of a bulk
+        command, which may name what is in them, and without the digests of arguments."""
+        detail = self._showing.audit(entry).detail
+        return detail if self.shown else _without(_PAYLOADS, detail)
+
+
+_PAYLOADS: Final = frozenset({"payload", "metadata", "filter", "edited"})
+
+
+def _without(names: Collection[str], detail: Mapping[str, object]) -> Mapping[str, object]:
+    """The same without members of these names, at any depth of objects."""
+    return {
+        name: _without(names, cast("Mapping[str, object]", value))
+        if isinstance(value, Mapping)
+        else value
+        for name, value in detail.items()
+        if name not in names
+    }
 
 
 def _bare(detail: Mapping[str, object]) -> Mapping[str, object]:
