@@ -1,6 +1,7 @@
 """Closes connections of a server whose other end has stopped: it neither reads what it was sent nor
-asks for anything. The server does not do so by itself, and each holds a descriptor, and what was not
-read."""
+asks for anything. The server does not do so by itself, and each such connection holds a descriptor
+and what was not read.
+"""
 
 from __future__ import annotations
 
