@@ -5,11 +5,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 
 import pytest
 
 from taskq import TaskQ
-from taskq.web import Console, ConsoleOptions, MountedConsole, serving, tending
+from taskq.web import Console, ConsoleOptions, MountedConsole, serving
 from taskq.web.serving import WebServer, listening
 from taskq.web.tending import LOOKS, Tending
 from tests.web.socket_server import running
@@ -76,9 +77,7 @@ def test_what_does_not_move_is_ended(
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> WebServer:
-    monkeypatch.setattr(
-        serving, "Tending", lambda connections: tending.Tending(connections, patience=0.2)
-    )
+    monkeypatch.setattr(serving, "Tending", partial(Tending, patience=0.2))
     console = Console(TaskQ("memory://"), ConsoleOptions())
     listener = listening("127.0.0.1", 0)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
