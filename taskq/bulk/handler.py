@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, TypeVarTuple
 from uuid import UUID
 
 import anyio
 import anyio.lowlevel
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from taskq.audit import Command
@@ -39,12 +39,14 @@ LONGEST_PROBLEM: Final = 300
 
 class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far a bulk command has come: ``chunk`` chunks are done, ``met`` activities were in them,
-    of which ``skipped`` were left as they were; ``problem`` is why one of them was."""
+    of which ``skipped`` were left as they were; ``problem`` is why one of them was. ``last`` is the
+    last that was met: of chunks in which nothing could be done there is no record."""
 
-    chunk: int = 0
+    chunk: Annotated[int, Meta(ge=0)] = 0
     met: int = 0
-    skipped: int = 0
+    skipped: Annotated[int, Meta(ge=0)] = 0
     problem: str = ""
+    last: UUID | None = None
 
     @property
     def note(self) -> str:
@@ -56,7 +58,7 @@ def standing_of(done: float, note: str | None) -> Standing:
     """What a progress says; nothing, where it is not one of these."""
     try:
         return replace(msgspec.json.decode(note or "{}", type=Standing), met=int(done))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, OverflowError, ValueError, RecursionError):
         return Standing()
 
 
@@ -117,11 +119,12 @@ class Run:
         info = await self._app.client.ainfo(self._bulk)
         if info.progress is not None:
             self._standing = standing_of(info.progress.done, info.progress.note)
+            self._last = self._standing.last
         known = self._standing.chunk
         store = self._app.client.store
         look = partial(journal.recorded, store, self._bulk, first=max(0, known - 1))
         for chunk in await self._ask(look):
-            self._last = max(chunk.ids, default=self._last)
+            self._last = max((*chunk.ids, *filter(None, [self._last])), default=None)
             if chunk.number >= known:
                 self._stand(met=len(chunk.ids))
 
@@ -162,6 +165,7 @@ class Run:
             chunk=before.chunk + chunks,
             met=before.met + met,
             skipped=before.skipped + skipped,
+            last=self._last,
         )
         total = max(self._order.total, self._standing.met) or None
         self._context.progress(self._standing.met, total, self._standing.note)

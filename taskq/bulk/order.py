@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from taskq.bulk.action import Action
 from taskq.codec import from_json, to_json
@@ -24,6 +24,11 @@ CAP: Final = 100_000
 """How many one command is about at the most, unless it says less."""
 MOST_IDS: Final = 1000
 """How many ids one command may name."""
+LONGEST_FILTER: Final = 2000
+"""Characters of a filter."""
+LOWEST_RATE: Final = 0.001
+HIGHEST_RATE: Final = 1e6
+"""So many a second, at the least and at the most."""
 
 
 def chunk_size(rate: float | None, most: int = CHUNK) -> int:
@@ -45,20 +50,22 @@ class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
     then, at least where not ``exact``; no more than ``limit`` are taken, in chunks of ``size``, at
     the most ``rate`` a second. ``tree`` is for cancel, ``when`` (aware UTC) for reschedule,
     ``priority`` for priority, ``changes`` (arguments by name) for retry.
+
+    Whoever can write to the store can write one: what is read from there has these bounds.
     """
 
     action: Action
-    actor: str
-    reason: str = ""
-    filter: str = ""
-    ids: list[UUID] = []
-    total: int = 0
+    actor: Annotated[str, Meta(max_length=300)]
+    reason: Annotated[str, Meta(max_length=1000)] = ""
+    filter: Annotated[str, Meta(max_length=LONGEST_FILTER)] = ""
+    ids: Annotated[list[UUID], Meta(max_length=MOST_IDS)] = []
+    total: Annotated[int, Meta(ge=0)] = 0
     exact: bool = True
-    limit: int = CAP
-    size: int = CHUNK
-    rate: float | None = None
+    limit: Annotated[int, Meta(ge=1, le=CAP)] = CAP
+    size: Annotated[int, Meta(ge=1, le=CHUNK)] = CHUNK
+    rate: Annotated[float, Meta(ge=LOWEST_RATE, le=HIGHEST_RATE)] | None = None
     tree: bool = False
-    when: datetime | None = None
+    when: Annotated[datetime, Meta(tz=True)] | None = None
     priority: Priority | None = None
     changes: dict[str, Any] = {}
 
@@ -84,6 +91,9 @@ def activity_of(order: Order) -> Activity[Any]:
 def order_of(payload: str) -> Order:
     """The order that an activity carries. Raises SerializationError for what is none."""
     try:
-        return msgspec.convert(from_json(payload, label="the bulk command"), Order)
+        order = msgspec.convert(from_json(payload, label="the bulk command"), Order)
     except msgspec.ValidationError as error:
         raise SerializationError(f"this is no bulk command: {error}") from error
+    if order.action is Action.RESCHEDULE and order.when is None:
+        raise SerializationError("this is no bulk command: it does not say when")
+    return order

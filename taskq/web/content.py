@@ -21,7 +21,9 @@ async def check_content(request: Request[Any, Any, Any]) -> None:
         return
     if not await request.body():
         if request.route_handler.parsed_data_field is not None:
-            raise Problem(400, "bad_request", "a JSON object must be sent, {} at the least")
+            raise Problem(
+                400, "bad_request", "the body is missing: send a JSON object, {} at least"
+            )
         return
     try:
         content: object = await request.json()

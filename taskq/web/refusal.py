@@ -24,8 +24,7 @@ def refusal(request: Request[Any, Any, Any], error: ValidationException) -> str:
         return error.detail.partition(" for path ")[0]
     key, message = found
     if key == BODY:
-        missing = message == repr(BODY)
-        return "the body is missing: send a JSON object, {} at least" if missing else message
+        return message
     there = choices(_annotation(request, key)) if message.startswith("Invalid enum value") else ()
     return f"{key}: {message}; there are: {', '.join(there)}" if there else f"{key}: {message}"
 

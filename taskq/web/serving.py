@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, cast
 
 import anyio
 import uvicorn
@@ -13,6 +13,7 @@ import uvicorn
 from taskq.bridge import Doorbell
 from taskq.web.mounting import MountedConsole, Placed, prefix_of
 from taskq.web.opening import open_if_there
+from taskq.web.tending import Connection, Tending
 
 GRACE: Final = 5
 """Seconds that requests may take to end when the server stops. Streams end at once."""
@@ -25,7 +26,8 @@ _NEAR: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 class WebServer:
     """Serves a console. ``serve`` it on asyncio, once; ``stop`` it from any thread.
 
-    It has no signal handlers, reads no X-Forwarded header and logs no requests. ``base_path`` is
+    It has no signal handlers, reads no X-Forwarded header and logs no requests. A client that does
+    not read, or does not finish its request, is cut off. ``base_path`` is
     the path of its root, for a proxy that passes on that part of a site.
     """
 
@@ -92,12 +94,16 @@ class WebServer:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._heed)
+                group.start_soon(Tending(self._connections).run)
                 await self._server.serve(sockets=[self._listener])
                 group.cancel_scope.cancel()
         finally:
             self._listener.close()
             with anyio.move_on_after(GRACE, shield=True):
                 await self._mounted.aclose()
+
+    def _connections(self) -> Collection[Connection]:
+        return cast("Collection[Connection]", self._server.server_state.connections)
 
     async def _heed(self) -> None:
         while self._stops < 2:

@@ -137,6 +137,29 @@ async def test_what_came_later_is_left(app: TaskQ, browser: httpx.AsyncClient, s
     assert await statuses(app, [later.id]) == {Status.CANCELLED}
 
 
+async def test_what_an_edit_does_not_fit_is_met_once(
+    app: TaskQ, browser: httpx.AsyncClient, send: Any
+) -> None:
+    """Also where it gives up its slot between them, and there is no record of that one."""
+
+    @app.activity
+    async def post(letter: str) -> None:
+        raise NonRetryError("there is nobody")
+
+    other: ActivityFuture[None] = await post.adelay(letter="a")
+    ids = [other.id, *await failed(app, send, 1)]
+    changes = {"to": "ada"}
+    id = await started(browser, action="retry", filter="status:failed", changes=changes, rate=0.5)
+    await app.queues.apause(queue="default")
+    for _ in range(3):
+        await app.operator.arun_now([id])
+        await app.run_worker(burst=True)
+    view = (await browser.get(f"/api/bulk/{id}")).json()
+    assert (view["status"], view["done"], view["skipped"]) == ("completed", 1, 1)
+    assert await statuses(app, ids[:1]) == {Status.FAILED}
+    assert await statuses(app, ids[1:]) == {Status.PENDING}
+
+
 async def test_with_a_low_rate_it_gives_up_its_slot(
     app: TaskQ, browser: httpx.AsyncClient, send: Any
 ) -> None:

@@ -163,7 +163,7 @@ async def test_a_command_without_a_body_is_told_what_to_send(console: Shell) -> 
     headers = [HOST, bearer("admin")]
     answer = await ask(console, "POST", "/api/queues/default/pause", headers)
     assert answer.status == 400
-    assert answer.json["detail"] == "a JSON object must be sent, {} at the least"
+    assert answer.json["detail"] == "the body is missing: send a JSON object, {} at least"
     ended = await ask(console, "POST", "/api/session/end", headers)
     assert ended.status == 204
 

@@ -31,6 +31,8 @@ from taskq.web.views.veil import Veil
 
 SLICE: Final = 0.08
 """Seconds that a search may walk, about, before it answers with what it has."""
+LEAST_SLICE: Final = 0.01
+"""Seconds of it that are left for a look after the first, at the least."""
 COUNTING: Final = 0.08
 """Seconds that counting may take, about: what it has by then is told as at least so many."""
 LOOKED_AT: Final = 200
@@ -72,15 +74,29 @@ async def page_of(
     limit: int = 50,
     cursor: str = "",
 ) -> ActivityPageView:
-    """One page of what is wanted."""
+    """One page of what is wanted. What the store finds and may not be shown as found is looked
+    past at once: where the page ends is not to tell of it."""
     after = Cursor.read(cursor) if cursor else None
-    search = partial(
-        console.reader.search, order=Order(order), limit=limit, after=after, seconds=SLICE
-    )
-    found = await console.ask(search, wanted.filter)
+    items: list[ActivitySummary] = []
+    now = console.app.clock.monotonic
+    until = now() + SLICE
+    while True:
+        search = partial(
+            console.reader.search,
+            order=Order(order),
+            limit=limit - len(items),
+            after=after,
+            seconds=max(LEAST_SLICE, until - now()),
+        )
+        found = await console.ask(search, wanted.filter)
+        held = [info for info in found.items if wanted.holds(info, veil)]
+        items += [ActivitySummary.of(info, veil) for info in held]
+        after = found.next
+        if after is None or len(held) == len(found.items) or now() >= until:
+            break
     return ActivityPageView(
-        items=[ActivitySummary.of(info, veil) for info in found.items if wanted.holds(info, veil)],
-        next=None if found.next is None else found.next.text,
+        items=items,
+        next=None if after is None else after.text,
         searched_to=found.searched_to,
     )
 

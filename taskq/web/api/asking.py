@@ -10,7 +10,16 @@ from msgspec import Struct
 
 from taskq.filtering.matching import matches
 from taskq.filtering.reading import narrowed, parsed
-from taskq.filtering.terms import AnywhereHas, ArgumentIs, ErrorHas, Term, plain
+from taskq.filtering.terms import (
+    AnywhereHas,
+    ArgumentIs,
+    Condition,
+    ErrorHas,
+    Not,
+    TagIn,
+    Term,
+    plain,
+)
 from taskq.model import Status
 from taskq.settings import NAME
 from taskq.snapshot import ActivityInfo, Bucket, Filter
@@ -29,8 +38,9 @@ def veil_of(console: Console, identity: Identity) -> Veil:
 
 
 class Wanted(Struct, frozen=True):
-    """What a request asks for. ``inside`` are the terms that look into arguments: those must hold
-    for the arguments as they are shown, too, so that no search tells what is redacted."""
+    """What a request asks for. ``inside`` are the terms that look into what may be redacted: those
+    must hold for the activity as it is shown, so that no search tells what is redacted. The store
+    is asked for those of them alone that are not negated: what it leaves out cannot be found."""
 
     filter: Filter
     inside: tuple[Term, ...] = ()
@@ -69,8 +79,9 @@ def wanted(
         roots_only=roots,
         parent_id=parent,
     )
-    inside = tuple(term for term in terms if isinstance(plain(term), (ArgumentIs, AnywhereHas)))
-    return Wanted(narrowed(given, terms), inside)
+    inside = tuple(term for term in terms if _is_inside(plain(term), veil))
+    stored = [term for term in terms if not (isinstance(term, Not) and term in inside)]
+    return Wanted(narrowed(given, stored), inside)
 
 
 def named(parameter: str, text: str, read: Read[T | None]) -> tuple[T, ...]:
@@ -100,6 +111,12 @@ def only_named(*, type: str, queue: str) -> Callable[[Bucket], bool]:
 def fits(wanted: str, type: str) -> bool:
     """Whether a type is this one, or begins so where a ``*`` ends it."""
     return type.startswith(wanted[:-1]) if wanted.endswith("*") else type == wanted
+
+
+def _is_inside(condition: Condition, veil: Veil) -> bool:
+    if isinstance(condition, TagIn):
+        return veil.hides_tag(condition.key)
+    return isinstance(condition, (ArgumentIs, AnywhereHas))
 
 
 def _status(text: str) -> Status | None:

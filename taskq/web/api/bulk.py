@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from litestar import Request, get, post
@@ -14,9 +14,18 @@ from msgspec import Meta, Struct
 
 from taskq.bulk.action import Action
 from taskq.bulk.desk import Bulk, Desk, Preview
-from taskq.bulk.order import CAP, MOST_IDS, Order, activity_of, chunk_size
+from taskq.bulk.order import (
+    CAP,
+    HIGHEST_RATE,
+    LONGEST_FILTER,
+    LOWEST_RATE,
+    MOST_IDS,
+    Order,
+    activity_of,
+    chunk_size,
+)
 from taskq.errors import ActivityNotFound
-from taskq.filtering.terms import ArgumentIs, plain
+from taskq.filtering.terms import ArgumentIs, TagIn, plain
 from taskq.model import Priority, Status
 from taskq.options import instant
 from taskq.search import Cursor
@@ -41,11 +50,6 @@ from taskq.web.views.veil import Veil
 ActionName = Literal["retry", "cancel", "run_now", "reschedule", "priority", "delete"]
 """The names of ``Action``."""
 
-LONGEST_FILTER: Final = 2000
-"""Characters."""
-SLOWEST: Final = 0.001
-"""The lowest rate, in activities a second."""
-
 
 class BulkAsked(Asked, frozen=True, kw_only=True):
     """``action`` on all that ``filter`` finds, or on ``ids``, as a command that goes on by itself.
@@ -61,7 +65,7 @@ class BulkAsked(Asked, frozen=True, kw_only=True):
     ids: Annotated[list[UUID], Meta(min_length=1, max_length=MOST_IDS)] | None = None
     expected: Annotated[int, Meta(ge=0)] | None = None
     limit: Annotated[int, Meta(ge=1, le=CAP)] = CAP
-    rate: Annotated[float, Meta(ge=SLOWEST, le=1e6)] | None = None
+    rate: Annotated[float, Meta(ge=LOWEST_RATE, le=HIGHEST_RATE)] | None = None
     tree: bool = False
     when: Annotated[datetime, Meta(tz=True)] | None = None
     priority: PriorityName | None = None
@@ -91,9 +95,9 @@ class BulkView(Struct, frozen=True, kw_only=True):
 
     ``total`` is how many it was about when it was given (at least, where not ``exact``); ``done``
     to how many it has been done, ``skipped`` how many were left as they were: in another state
-    meanwhile, or gone; ``problem`` is why one of them was, where that is known. It and ``error``
-    are null for those to whom messages are hidden. The counts of one
-    that was interrupted are as of its last report, and right when it has ended.
+    meanwhile, or gone; ``problem`` is why one of them was, where that is known. The counts of one
+    that was interrupted are as of its last report, and right when it has ended. ``filter``,
+    ``problem`` and ``error`` are null where payloads are hidden.
     """
 
     id: UUID
@@ -122,7 +126,7 @@ class BulkView(Struct, frozen=True, kw_only=True):
         return cls(
             id=info.id,
             action=None if order is None else order.action,
-            filter=None if order is None or not order.filter else order.filter,
+            filter=None if order is None or not order.filter else veil.said(order.filter),
             ids=None if order is None or not order.ids else len(order.ids),
             status=info.status,
             actor="" if order is None else order.actor,
@@ -171,6 +175,7 @@ async def bulks(
 ) -> BulkPage:
     """The bulk commands, newest first."""
     after = Cursor.read(cursor) if cursor else None
+    veil = veil_of(console, identity)
     items, following = await _desk(console).latest(limit=limit, after=after)
     veil = veil_of(console, identity)
     return BulkPage(
@@ -301,6 +306,8 @@ def _check_filter(console: Console, identity: Identity, text: str) -> None:
         match plain(term):
             case ArgumentIs(path=path) if not _is_hidden(console, path):
                 continue
+            case TagIn(key=key):
+                detail = f"tag.{key} is hidden, so it cannot be asked for"
             case ArgumentIs(path=path):
                 detail = f"args.{'.'.join(path)} is hidden, so it cannot be asked for"
             case _:

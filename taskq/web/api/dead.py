@@ -83,7 +83,8 @@ async def dead_letters(
         raise Problem(
             400,
             "bad_filter",
-            "causes cannot be searched by arguments or text; use error:, cause: and other fields",
+            "causes cannot be searched by arguments, text or hidden tags; use error:, cause: and"
+            " other fields",
         )
     found = await console.ask(look, console.reader, asked.filter, limit)
     return CauseList(

@@ -14,9 +14,13 @@ from taskq.backends import Inspector
 from taskq.filtering.completing import Place, beginning, name_text, place, value_text
 from taskq.filtering.fields import FIELDS
 from taskq.model import Priority, Status
+from taskq.redaction import MASK
 from taskq.snapshot import ActivityInfo, Filter, Page
+from taskq.web.api.asking import veil_of
 from taskq.web.api.parameters import Query
 from taskq.web.console import Console
+from taskq.web.role import Identity
+from taskq.web.views.veil import Veil
 
 SHOWN: Final = 20
 SAMPLE: Final = 500
@@ -64,6 +68,7 @@ class SuggestionList(Struct, frozen=True, kw_only=True):
 @get("/api/suggestions")
 async def suggestions(
     console: NamedDependency[Console],
+    identity: NamedDependency[Identity],
     q: Query = "",
     at: Annotated[int, QueryParameter(ge=0, le=2000, description="The caret's column.")] = 2000,
 ) -> SuggestionList:
@@ -77,7 +82,7 @@ async def suggestions(
         seen = await console.ask(newest, console.reader)
         items = _tags(seen, part)
     else:
-        items = await _values(console, here, name, part)
+        items = await _values(console, veil_of(console, identity), here, name, part)
     return SuggestionList(start=here.start, end=here.end, items=items)
 
 
@@ -86,7 +91,9 @@ async def newest(reader: Inspector) -> tuple[ActivityInfo, ...]:
     return (await reader.list(Filter(), Page(limit=SAMPLE))).items
 
 
-async def _values(console: Console, here: Place, name: str, part: str) -> list[SuggestionView]:
+async def _values(
+    console: Console, veil: Veil, here: Place, name: str, part: str
+) -> list[SuggestionView]:
     known: Iterable[str]
     match name:
         case "status":
@@ -96,7 +103,8 @@ async def _values(console: Console, here: Place, name: str, part: str) -> list[S
         case "age":
             known = ["1m", "10m", "1h", "1d", "7d"]
         case "type" | "queue" | "user" | "corr" | "source" | "step" | "tag":
-            known = _seen(console, name, part, await console.ask(newest, console.reader))
+            seen = await console.ask(newest, console.reader)
+            known = _seen(console, veil, name, part, seen)
         case _:
             known = ()
     return [
@@ -108,8 +116,10 @@ async def _values(console: Console, here: Place, name: str, part: str) -> list[S
 _TEXTS: Final[Mapping[str, str]] = {"user": "user_id", "corr": "correlation_id"}
 
 
-def _seen(console: Console, name: str, part: str, newest: Iterable[ActivityInfo]) -> Iterable[str]:
-    """The values of a field, those of the app first."""
+def _seen(
+    console: Console, veil: Veil, name: str, part: str, newest: Iterable[ActivityInfo]
+) -> Iterable[str]:
+    """The values of a field, those of the app first; none that is hidden."""
     match name:
         case "type":
             return [*sorted(console.app.tasks), *(info.type for info in newest)]
@@ -118,7 +128,8 @@ def _seen(console: Console, name: str, part: str, newest: Iterable[ActivityInfo]
         case "tag" if console.app.redaction.hides(part):
             return ()
         case "tag":
-            return [info.tags[part] for info in newest if part in info.tags]
+            values = (veil.tags(info).get(part, MASK) for info in newest)
+            return [value for value in values if value != MASK]
         case _:
             found = (getattr(info, _TEXTS.get(name, name)) for info in newest)
             return [value for value in found if value]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, cast
 
 from msgspec.structs import replace
 
@@ -44,6 +44,10 @@ class Veil:
         """The tags."""
         return cast("Mapping[str, str]", self._showing.redaction.value(info.tags))
 
+    def hides_tag(self, key: str) -> bool:
+        """Whether the value of a tag is hidden, by its name."""
+        return self._showing.redaction.hides(key)
+
     def error(self, info: ActivityInfo) -> ErrorInfo | None:
         """What it failed of, without the secrets that it was given."""
         return self._showing.error(info)
@@ -66,12 +70,24 @@ class Veil:
         return [replace(entry, detail=_bare(entry.detail)) for entry in entries]
 
     def record(self, entry: AuditEntry) -> Mapping[str, object]:
-        """What an entry of the audit tells besides who, what and why."""
+        """What an entry of the audit tells: without payloads, also without the filter of a bulk
+        command, which may name what is in them, and without the digests of arguments."""
         detail = self._showing.audit(entry).detail
-        if self.shown or not isinstance(template := detail.get("template"), dict):
-            return detail
-        told = cast("Mapping[str, object]", template)
-        return {**detail, "template": {**told, "payload": None, "metadata": None}}
+        return detail if self.shown else _without(_PAYLOADS, detail)
+
+
+_PAYLOADS: Final = frozenset({"payload", "metadata", "filter", "edited"})
+
+
+def _without(names: Collection[str], detail: Mapping[str, object]) -> Mapping[str, object]:
+    """The same without members of these names, at any depth of objects."""
+    return {
+        name: _without(names, cast("Mapping[str, object]", value))
+        if isinstance(value, Mapping)
+        else value
+        for name, value in detail.items()
+        if name not in names
+    }
 
 
 def _bare(detail: Mapping[str, object]) -> Mapping[str, object]:
