@@ -26,8 +26,9 @@ async def do(
     """Whether there was something to do, by id; what is not there is absent. Beside the store."""
     match order.action:
         case Action.RETRY:
+            spread = 0.0 if order.rate is None else len(ids) / order.rate
             before = await store.retry(
-                ids, command=command, arguments=edits.arguments, kept=edits.kept
+                ids, command=command, arguments=edits.arguments, kept=edits.kept, spread=spread
             )
         case Action.RUN_NOW:
             before = await store.run_now(ids, command=command)

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-LONGEST_WAIT: Final = 1.0
+LONGEST_WAIT: Final = 0.5
 """Seconds that it waits for its rate with its slot; for longer it gives the slot up."""
-TURN: Final = 30.0
-"""Seconds after which it gives its slot up in any case, and queues again."""
+TURN: Final = 5.0
+"""Seconds after which it gives its slot up in any case: a worker with one has work of its own."""
+REST: Final = 1.0
+"""For how many seconds it does."""
 LONGEST_PROBLEM: Final = 300
 """Characters."""
 
@@ -108,7 +110,7 @@ class Run:
                 await self._do(those)
             await anyio.lowlevel.checkpoint()
             if now() - began > TURN:
-                raise Snooze(0)
+                raise Snooze(REST)
             if order.rate is not None:
                 await _pause(len(those) / order.rate - (now() - started))
         standing = self._standing

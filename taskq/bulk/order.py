@@ -31,10 +31,15 @@ HIGHEST_RATE: Final = 1e6
 """So many a second, at the least and at the most."""
 
 
-def chunk_size(rate: float | None, most: int = CHUNK) -> int:
-    """How many to change at a time at this rate, in activities a second: half a second's, so that
-    it is kept to evenly; ``most`` where none is given."""
-    return most if rate is None else max(1, min(most, math.ceil(rate / 2)))
+PACE: Final = 3.0
+"""Seconds' worth of activities in a chunk of a bulk command with a rate: so long it leaves its slot
+to others before the next one."""
+
+
+def chunk_size(rate: float | None, most: int = CHUNK, *, seconds: float = 0.5) -> int:
+    """How many to change at a time at this rate, in activities a second: so many ``seconds``'
+    worth; ``most`` where no rate is given."""
+    return most if rate is None else max(1, min(most, math.ceil(rate * seconds)))
 
 
 _RETRY: Final = RetryPolicy(initial_delay=1.0, multiplier=2.0, max_delay=60.0)

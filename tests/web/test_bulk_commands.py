@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -71,7 +72,7 @@ async def test_it_is_on_record_and_so_is_each_chunk(
     app: TaskQ, browser: httpx.AsyncClient, send: Any
 ) -> None:
     ids = await failed(app, send, 3)
-    id = await started(browser, action="retry", filter="type:send", reason="again", rate=4)
+    id = await started(browser, action="retry", filter="type:send", reason="again", rate=0.6)
     await app.queues.apause(queue="default", actor="ada")
     for _ in range(3):
         await app.operator.arun_now([id], actor="ada")
@@ -124,7 +125,7 @@ async def test_what_has_ended_is_deleted(app: TaskQ, browser: httpx.AsyncClient,
 async def test_what_came_later_is_left(app: TaskQ, browser: httpx.AsyncClient, send: Any) -> None:
     """It is about what was there when it was given, and meets each once."""
     before = await failed(app, send, 2)
-    id = await started(browser, action="retry", filter="type:send", rate=1)
+    id = await started(browser, action="retry", filter="type:send", rate=0.25)
     later = await send.adelay(to="nobody")
     await app.operator.acancel(later.id)
     assert before[1] < id < later.id
@@ -149,7 +150,7 @@ async def test_what_an_edit_does_not_fit_is_met_once(
     other: ActivityFuture[None] = await post.adelay(letter="a")
     ids = [other.id, *await failed(app, send, 1)]
     changes = {"to": "ada"}
-    id = await started(browser, action="retry", filter="status:failed", changes=changes, rate=0.5)
+    id = await started(browser, action="retry", filter="status:failed", changes=changes, rate=0.25)
     await app.queues.apause(queue="default")
     for _ in range(3):
         await app.operator.arun_now([id])
@@ -164,7 +165,7 @@ async def test_with_a_low_rate_it_gives_up_its_slot(
     app: TaskQ, browser: httpx.AsyncClient, send: Any
 ) -> None:
     ids = await failed(app, send, 2)
-    id = await started(browser, action="retry", filter="type:send", rate=0.5)
+    id = await started(browser, action="retry", filter="type:send", rate=0.25)
     await app.queues.apause(queue="default")
     await app.run_worker(burst=True)
     info = await app.client.ainfo(id)
@@ -179,7 +180,7 @@ async def test_cancelled_half_way_it_stops_between_chunks(
     app: TaskQ, browser: httpx.AsyncClient, send: Any
 ) -> None:
     ids = await failed(app, send, 3)
-    id = await started(browser, action="retry", filter="type:send", rate=0.5)
+    id = await started(browser, action="retry", filter="type:send", rate=0.25)
     await app.queues.apause(queue="default")
     await app.run_worker(burst=True)
     answer = await browser.post(f"/api/bulk/{id}/cancel", json={"reason": "enough"})
@@ -320,3 +321,18 @@ async def test_pages_of_bulk_commands_come_newest_first(
     rest = (await browser.get("/api/bulk", params={"cursor": first["next"]})).json()
     assert [each["id"] for each in rest["items"]] == [str(ids[0])]
     assert (await app.client.ainfo(ids[0])).queue == BULK
+
+
+async def test_what_is_retried_at_a_rate_is_spread_over_its_time(
+    app: TaskQ, browser: httpx.AsyncClient, send: Any
+) -> None:
+    """Three seconds' worth at a time, and the slot is free meanwhile."""
+    ids = await failed(app, send, 6)
+    id = await started(browser, action="retry", filter="type:send", rate=2)
+    await app.queues.apause(queue="default")
+    await app.run_worker(burst=True)
+    infos = await app.client.call(app.client.store.get, [*ids, id])
+    ready = [infos[each].ready_at for each in ids]
+    gaps = [(after - before).total_seconds() for before, after in pairwise(ready)]
+    assert gaps == pytest.approx([0.5] * 5, abs=0.01)
+    assert infos[id].status in (Status.SCHEDULED, Status.RETRYING)
