@@ -163,7 +163,7 @@ class Broadcast:
             topics = (Topic.READY, Topic.DONE, Topic.CANCEL, Topic.CONTROL)
             self._watch = await client.call(client.store.watch, topics, self._heard.hear)
         if not self.begun:
-            self._pauses = await client.call(client.store.pauses)
+            self._pauses = await self._source.ask(self._source.reader.pauses)
             await self._source.ask(self._lately.begin)
             await self._survey()
             self.begun = True
@@ -207,8 +207,7 @@ class Broadcast:
         self._tell(await self._source.ask(self._lately.survey))
 
     async def _ask_for_pauses(self) -> None:
-        client = self._source.app.client
-        pauses = await client.call(client.store.pauses)
+        pauses = await self._source.ask(self._source.reader.pauses)
         if pauses != self._pauses:
             self._pauses = pauses
             event = ControlEvent(at=self._clock.now(), pauses=tuple(pauses))
