@@ -89,8 +89,8 @@ def addresses(found: Crowd) -> Iterator[tuple[str, list[str]]]:
     for path in (
         *("/api/types", "/api/queues", "/api/workers", "/api/schedules", "/api/audit"),
         *("/api/audit?limit=200&before=2500", "/api/openapi.json"),
-        *("/api/dead-letters", "/api/dead-letters?limit=200", "/api/dead-letters?q=error:said"),
-        *(f"/api/series?window={window}&by=type&top=20" for window in ("5m", "1h", "24h")),
+        *("/api/dead-letters", "/api/dead-letters?limit=100", "/api/dead-letters?q=error:said"),
+        *(f"/api/series?window={window}&by=type&top=10" for window in ("5m", "1h", "24h")),
         *(f"/api/suggestions?q={q}" for q in ("st", "type:", "tag.", "tag.region:", "user:")),
         *(f"/api/observability/{name}" for name in ("stats", "cron", "dead-letter")),
         *("/api/observability/roots", "/api/observability/roots?status=completed"),

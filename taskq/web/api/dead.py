@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 from litestar import get
 from litestar.di import NamedDependency
+from litestar.params import QueryParameter
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,14 +17,14 @@ from taskq.filtering.terms import ErrorHas, TagIn, Term, plain
 from taskq.snapshot import ActivityInfo, Cause, Filter
 from taskq.web.api.activities import SLICE
 from taskq.web.api.asking import veil_of, wanted
-from taskq.web.api.parameters import Limit, Query, QueueNames, TypeNames
+from taskq.web.api.parameters import Query, QueueNames, TypeNames
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
 from taskq.web.views.record import CauseView
 
 COUNTED_TO: Final = 1000
-LOOKED_AT: Final = 1000
+LOOKED_AT: Final = 500
 """Of what cannot be counted by the store alone, how many are looked at."""
 
 
@@ -71,7 +72,7 @@ async def dead_letters(
     q: Query = "",
     queue: QueueNames = "",
     type: TypeNames = "",
-    limit: Limit = 50,
+    limit: Annotated[int, QueryParameter(ge=1, le=100, description="How many causes.")] = 50,
 ) -> CauseList:
     """What activities ended dead_letter or failed of, by cause, each counted up to 1000.
 

@@ -28,7 +28,7 @@ async def series(
     by: Annotated[By, QueryParameter(description="What there is a line of.")] = "none",
     type: TypeNames = "",
     queue: QueueNames = "",
-    top: Annotated[int, QueryParameter(ge=1, le=20, description="How many lines.")] = 10,
+    top: Annotated[int, QueryParameter(ge=1, le=10, description="How many lines.")] = 10,
 ) -> SeriesView:
     """How many attempts ended, how, and how long they waited and ran: in steps of a minute, of ten
     minutes for 24 h; from the rollup that workers keep, which outlives activities."""
