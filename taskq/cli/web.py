@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -68,9 +69,17 @@ def web_command(
             read_only=read_only, api_only=api_only,
         )  # fmt: skip
         where = found.client.store.location
+        keep_what_is_loaded()
         serve_until_stopped(server, lambda url: say(f"console of {where}: {url}"))
     finally:
         found.close()
+
+
+def keep_what_is_loaded() -> None:
+    """What is there now stays for as long as the process: no collection of garbage has to walk
+    through it while a request waits, which takes a tenth of a second."""
+    gc.collect()
+    gc.freeze()
 
 
 def serve_until_stopped(

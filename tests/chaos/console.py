@@ -11,6 +11,7 @@ import httpx
 from msgspec import Struct
 
 from taskq import TaskQ
+from taskq.cli.web import keep_what_is_loaded
 from taskq.web import Console, ConsoleOptions
 from taskq.web.application import build
 from tests.chaos.crowd import TYPES, Crowd, crowd
@@ -112,6 +113,7 @@ async def asked(
     for type in TYPES:
         app.activity(name=type)(_work)
     console = Console(app, ConsoleOptions())
+    keep_what_is_loaded()  # as ``taskq web`` does
     measures: list[Measure] = []
     async with (
         app,

@@ -34,7 +34,7 @@ from taskq.web.views.stats import COUNTED_TO
 
 FURTHEST: Final = 1000
 """The highest offset."""
-ROOTS_COUNTED_TO: Final = 500
+ROOTS_COUNTED_TO: Final = 200
 ROOT_SECONDS: Final = 0.01
 """Seconds that counting the roots of one state may take."""
 _LOOKS: Final = 10

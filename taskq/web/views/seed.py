@@ -83,7 +83,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RootCounts(Struct, frozen=True, kw_only=True):
-    """Activities without a parent, by state; each stops at 1000."""
+    """Activities without a parent, by state; each stops at 200."""
 
     pending: int
     processing: int
