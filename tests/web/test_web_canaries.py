@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
+import anyio
 import httpx
 import msgspec
 import pytest
@@ -31,6 +32,9 @@ from taskq.logs import JsonFormatter, LoggingListener
 from taskq.model import Status
 from taskq.redaction import MASK
 from taskq.snapshot import Filter, Page
+from taskq.web import Console, ConsoleOptions, Role
+from taskq.web.application import build, handlers_of, routes_of, routing
+from tests.web.listening import Listener, hurried, listening, until
 
 PIN = "canary-pin-'\"\\71"
 """In a ``Secret`` whose name says nothing, with what ``repr`` and JSON escape."""
@@ -324,20 +328,62 @@ async def test_who_awaits_a_failure_is_told_none(house: House) -> None:
 
 
 async def test_no_answer_of_the_console_has_one(house: House) -> None:
-    """Every route that a viewer may GET, with the id of an activity where it takes one."""
-    from taskq.web import Console, ConsoleOptions
-    from taskq.web.application import application, handlers_of, routes_of, routing
+    """Every route that is asked by GET, with what there is where it takes a name."""
 
     @house.app.activity
     async def fail(pin: Secret[str], login: dict[str, Any]) -> None:
         raise ValueError(told(pin, login))
 
     info = await house.call(fail)
-    console = application(Console(house.app, ConsoleOptions()))
-    routes = routes_of(routing(tuple(handlers_of(ConsoleOptions()))))
-    paths = [path for method, path in routes if method == "GET" and "stream" not in path]
-    transport = httpx.ASGITransport(console)
+    call = fail.options(metadata={"door code": META}).build(
+        pin=Secret(PIN), login={"user": "ada", "api_key": KEY}
+    )
+    await house.app.schedules.acreate("nightly", call, cron="0 3 * * *")
+    options = ConsoleOptions(allow_anonymous=Role.ADMIN)
+    routes = routes_of(routing(tuple(handlers_of(options))))
+    places = {"id": str(info.id), "key": str(info.id), "name": "nightly"}
+    paths = [
+        path.format(**places)
+        for method, path in routes
+        if method == "GET" and path.startswith("/api") and not path.endswith("stream")
+    ]
+    transport = httpx.ASGITransport(build(Console(house.app, options)))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as browser:
-        for path in paths:
-            answer = await browser.get(path.replace("{id}", str(info.id)))
-            assert [canary for canary in CANARIES if canary in answer.text] == [], path
+        answers = {path: await browser.get(path) for path in paths}
+    assert {
+        path: answer.status_code for path, answer in answers.items() if answer.status_code != 200
+    } == {"/api/bulk/preview": 400, f"/api/bulk/{info.id}": 404}
+    assert [
+        (path, canary)
+        for path, answer in answers.items()
+        for canary in CANARIES
+        if canary in answer.text
+    ] == []
+    for path in (f"/api/activities/{info.id}", "/api/dead-letters", "/api/audit"):
+        assert MASK in answers[path].text, path
+
+
+async def test_no_stream_has_one(house: House) -> None:
+    """Of an activity that says all it has, while somebody listens."""
+
+    @house.app.activity
+    async def fail(pin: Secret[str], login: dict[str, Any]) -> None:
+        current().progress(1, 2, told(pin, login))
+        raise ValueError(told(pin, login))
+
+    console = Console(house.app, ConsoleOptions(allow_anonymous=Role.ADMIN))
+    hurried(console)
+    asgi = build(console)
+    async with anyio.create_task_group() as group:
+        ours = await listening(group, asgi)
+        seeds = Listener(asgi, path="/api/observability/stream")
+        group.start_soon(seeds.run)
+        await until(lambda: console.hub.streams == 2)
+        info = await house.call(fail)
+        await ours.until(lambda: b"ValueError" in ours.body)
+        await seeds.until(lambda: str(info.id).encode() in seeds.body)
+        ours.leave()
+        seeds.leave()
+    await console.aclose()
+    clean(ours.body.decode())
+    clean(seeds.body.decode())
