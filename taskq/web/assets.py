@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import PurePath
 from typing import Final
 
 from msgspec import Struct
 
-TYPES: Final[Mapping[str, str]] = {
-    "console.css": "text/css",
-    "index.js": "text/javascript",
-    "login.js": "text/javascript",
-}
-"""All files that are served, and what they are; in UTF-8."""
+TYPES: Final[Mapping[str, str]] = {".css": "text/css", ".js": "text/javascript"}
+"""What is served, by the end of its name; in UTF-8."""
 PAGES: Final = ("index.html", "login.html")
 """Pages; in them ``{static}`` stands for the folder of this version's files."""
 
@@ -35,11 +33,19 @@ class Assets(Struct, frozen=True):
 
 
 def load() -> Assets:
-    """Read the files of this package."""
+    """Read the files of this package, by their paths below its folder."""
     folder = files("taskq.web") / "static"
-    found = {name: Asset((folder / name).read_bytes(), kind) for name, kind in TYPES.items()}
+    found = dict(_below(folder, ""))
     content = b"".join(found[name].content for name in sorted(found))
     version = hashlib.sha256(content).hexdigest()[:12]
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES}
     pages = {name: text.replace("{static}", f"static/{version}") for name, text in texts.items()}
     return Assets(version, found, pages)
+
+
+def _below(folder: Traversable, prefix: str) -> Iterator[tuple[str, Asset]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _below(entry, f"{prefix}{entry.name}/")
+        elif (kind := TYPES.get(PurePath(entry.name).suffix)) is not None:
+            yield prefix + entry.name, Asset(entry.read_bytes(), kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
@@ -29,10 +31,10 @@ async def login() -> Response[str]:
     return _page("login.html")
 
 
-@get("/static/{version:str}/{name:str}", include_in_schema=False)
-async def static(version: FromPath[str], name: FromPath[str]) -> Response[bytes]:
+@get("/static/{version:str}/{name:path}", include_in_schema=False)
+async def static(version: FromPath[str], name: FromPath[Path]) -> Response[bytes]:
     """A file of the page, of this version; 404 for all that is not on the list (threat:T25)."""
-    found = _ASSETS.files.get(name) if version == _ASSETS.version else None
+    found = _ASSETS.files.get(name.as_posix().lstrip("/")) if version == _ASSETS.version else None
     if found is None:
         raise Problem(404, "not_found", "there is no such file")
     headers = {"cache-control": _FOR_EVER}

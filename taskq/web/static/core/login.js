@@ -15,7 +15,7 @@ async function logIn(proof) {
       body: JSON.stringify(proof),
     });
     if (answer.ok) {
-      location.replace("./");
+      location.replace(`./${sessionStorage.getItem("taskq.back") ?? ""}`);
       return;
     }
     tell((await answer.json()).detail);

@@ -1,0 +1,145 @@
+/** The frame: which page is shown, who looks, whether what is shown is up to date. */
+
+import { go, here, link } from "./core/address.js";
+import { h, redraw, say } from "./core/dom.js";
+import { count } from "./core/format.js";
+import { help, shortcuts } from "./core/keys.js";
+import { live } from "./core/live.js";
+import { preferences } from "./core/preferences.js";
+import { identify, logOut, session } from "./core/session.js";
+import { show } from "./parts/dialog.js";
+import { toast } from "./parts/toast.js";
+
+/** By the first name in the address: the module of its page, what it is called, its key after `g`. */
+const PAGES = {
+  "": ["overview", "Overview", "o"],
+  activities: ["activities", "Activities", "a"],
+  queues: ["queues", "Queues", "q"],
+  types: ["types", "Types", "t"],
+  workers: ["workers", "Workers", "w"],
+  schedules: ["schedules", "Schedules", "s"],
+  dead: ["dead", "Dead letters", "d"],
+  bulk: ["bulk", "Bulk commands", "b"],
+  audit: ["audit", "Audit", "u"],
+  settings: ["settings", "Settings", ","],
+};
+/** Pages of one thing, by the first name in the address; a second name says which one. */
+const DETAILS = { activities: "activity", schedules: "schedule" };
+
+const STATES = {
+  connecting: "Connecting …",
+  live: "Live",
+  reconnecting: "Reconnecting …",
+  offline: "Offline",
+  stale: "Database away",
+};
+
+const main = document.getElementById("main");
+const nav = document.getElementById("nav");
+let shown = { name: null, page: null };
+
+function drawNav(current) {
+  const dead = live.stats?.by_status.dead_letter;
+  const item = ([path, [, label, key]]) =>
+    h(
+      "a",
+      { href: link(path), "aria-current": path === current && "page", "data-focus": `nav ${path}`, title: `g ${key}` },
+      label,
+      path === "dead" && dead > 0 && h("span", { class: "badge", "aria-label": `${dead} dead letters` }, count(dead, live.stats.cap)),
+    );
+  redraw(nav, Object.entries(PAGES).map(item));
+}
+
+async function route() {
+  const { path } = here();
+  const [first = "", second] = path;
+  const known = PAGES[first];
+  if (!known) return go("", {}, { replace: true });
+  const module = second && DETAILS[first] ? DETAILS[first] : known[0];
+  const name = [module, second].join("/");
+  if (shown.name === name) return shown.page?.moved();
+  shown = { name, page: null };
+  drawNav(first);
+  const { default: Made } = await import(`./pages/${module}.js`);
+  if (shown.name !== name) return;
+  const page = new Made();
+  shown.page = page;
+  main.replaceChildren(page);
+  document.title = `${page.title} · taskq`;
+  scrollTo(0, 0);
+}
+
+function drawState() {
+  const pill = document.getElementById("live");
+  pill.dataset.state = live.state;
+  say(pill, STATES[live.state]);
+}
+
+function drawClock() {
+  if (document.hidden) return;
+  const utc = preferences.get("zone") === "utc";
+  const text = new Date().toLocaleTimeString("en-GB", utc ? { timeZone: "UTC" } : {});
+  say(document.getElementById("clock"), utc ? `${text} UTC` : text);
+}
+
+function turnTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const now = preferences.get("theme") === "system" ? (dark ? "dark" : "light") : preferences.get("theme");
+  preferences.set("theme", now === "dark" ? "light" : "dark");
+}
+
+function drawWho() {
+  const out = h("button", { class: "quiet small", on: { click: () => logOut().catch((error) => toast(error.message, { kind: "wrong" })) } }, "Log out");
+  const role = session.read_only ? `${session.role}, read only` : session.role;
+  redraw(document.getElementById("who"), h("span", { title: role }, session.name), session.session && out);
+}
+
+function frameKeys() {
+  const pages = Object.entries(PAGES).map(([path, [, label, key]]) => [`g ${key}`, [label, () => go(path)]]);
+  const search = () => (document.querySelector("main [data-search]") ?? document.getElementById("search")).focus();
+  shortcuts({ "/": ["search", search], "?": ["this help", () => show("Keys", help())], ...Object.fromEntries(pages) });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    search();
+  });
+}
+
+function begin() {
+  drawWho();
+  frameKeys();
+  drawClock();
+  setInterval(drawClock, 1000);
+  live.addEventListener("state", drawState);
+  live.addEventListener("stats", () => drawNav(here().path[0] ?? ""));
+  preferences.addEventListener("change", drawClock);
+  document.getElementById("theme").addEventListener("click", turnTheme);
+  document.getElementById("help").addEventListener("click", () => show("Keys", help()));
+  document.getElementById("skip").addEventListener("click", () => main.querySelector("h1")?.focus());
+  document.getElementById("find").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const q = new FormData(event.target).get("q").trim();
+    const id = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(q);
+    if (q) go(id ? ["activities", q.toLowerCase()] : "activities", id ? {} : { q });
+    event.target.reset();
+  });
+  addEventListener("hashchange", route);
+  live.start();
+  route();
+}
+
+async function start() {
+  const back = sessionStorage.getItem("taskq.back");
+  sessionStorage.removeItem("taskq.back");
+  if (back && !location.hash) history.replaceState(null, "", back);
+  try {
+    await identify();
+    begin();
+  } catch (error) {
+    if (error.status === 401) return; // on the way to the page to log in
+    redraw(main, h("h1", {}, "taskq"), h("p", { class: "problem", role: "alert" }, error.message));
+    setTimeout(start, 3000);
+  }
+}
+
+start();
