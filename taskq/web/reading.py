@@ -31,12 +31,12 @@ class Reading:
     def __init__(self, client: StoreClient) -> None:
         store = client.store
         self.inspector: Inspector = store
-        self._kept: _Kept | None = None
+        self._kept: Kept | None = None
         self._client = client
         if isinstance(store, Readable):
             own = store.reader(connections=CONNECTIONS, timeout=STATEMENT)
             self.inspector = own
-            self._kept = _Kept(own)
+            self._kept = Kept(own)
             client.bridge.on_fork(self._after_fork)
             client.accompany(self._kept)
             weakref.finalize(self, _let_go, client.bridge, self._kept)
@@ -60,7 +60,7 @@ class Reading:
             self._kept.after_fork()
 
 
-class _Kept:
+class Kept:
     """A reader beside the store: opened by whoever asks first, once, and closed by ``close``."""
 
     def __init__(self, own: Reader) -> None:
@@ -106,7 +106,7 @@ class _Kept:
         return self._lock
 
 
-def _let_go(bridge: Bridge, kept: _Kept) -> None:
+def _let_go(bridge: Bridge, kept: Kept) -> None:
     """Close what nobody closed: where a console is mounted, no lifespan may run."""
     if kept.is_open:
         bridge.spawn(kept.close)

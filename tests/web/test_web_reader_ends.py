@@ -8,12 +8,12 @@ import anyio
 import pytest
 
 from taskq import TaskQ
-from taskq.backends.sql.postgres import driver, facade
+from taskq.backends.sql.postgres import connections, driver, facade
 from taskq.backends.sql.postgres.address import address_of
 from taskq.backends.sql.postgres.facade import Facade
 from taskq.bridge import ResidentBridge
 from taskq.web import Console, ConsoleOptions
-from taskq.web.reading import _Kept
+from taskq.web.reading import Kept
 from tests.web.listening import until
 
 
@@ -23,7 +23,7 @@ class Opened:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.all: list[Any] = []
         self.hold: anyio.Event | None = None
-        self._connect = facade.connect
+        self._connect = connections.connect
         monkeypatch.setattr(facade, "connect", self._counted)
 
     async def _counted(self, address: Any) -> Any:
@@ -77,7 +77,7 @@ async def test_an_app_that_is_closed_closes_the_readers_of_its_consoles(
 
 async def test_two_who_ask_first_open_the_reader_once() -> None:
     reader: Any = SlowReader()
-    kept = _Kept(reader)
+    kept = Kept(reader)
     async with anyio.create_task_group() as group:
         group.start_soon(kept.ask, reader.stats, ())
         group.start_soon(kept.ask, reader.stats, ())
@@ -88,7 +88,7 @@ async def test_two_who_ask_first_open_the_reader_once() -> None:
 
 async def test_a_reader_that_is_being_opened_is_closed_after_that() -> None:
     reader: Any = SlowReader()
-    kept = _Kept(reader)
+    kept = Kept(reader)
     async with anyio.create_task_group() as group:
         group.start_soon(kept.ask, reader.stats, ())
         await until(lambda: reader.did)
@@ -112,7 +112,7 @@ def test_what_is_read_while_its_store_is_closed_closes_its_connection(
     async def both() -> None:
         opened.hold = anyio.Event()
         async with anyio.create_task_group() as group:
-            group.start_soon(reads.read, lambda *_: None)
+            group.start_soon(reads.read, lambda connection, now: now)
             await until(lambda: opened.all)
             await reads.close()
             assert opened.closed == [False]
@@ -138,7 +138,7 @@ def test_a_connect_that_fails_at_its_last_step_leaves_nothing_open(
 
     async def attempt() -> None:
         with pytest.raises(OSError, match="has gone"):
-            await facade.connect(address)
+            await connections.connect(address)
 
     bridge.call_sync(attempt)
     assert made[0].fileno() == -1
