@@ -79,7 +79,9 @@ async def _held(
         for info in schedules
         if info.last_id is not None and info.schedule.overlap == "queue" and late(info, now)
     }
-    found = await reader.get(list(waiting)[:COUNTED_TO]) if waiting else {}
+    if not waiting:
+        return frozenset()
+    found = await reader.get(list(waiting)[:COUNTED_TO])
     return frozenset(waiting[id] for id, info in found.items() if not info.status.terminal)
 
 

@@ -32,7 +32,7 @@ HISTORY: Final = timedelta(days=400)
 """How far back is looked: ``0 0 29 2 *`` is not walked through for years."""
 
 
-class PreviewView(Struct, frozen=True, kw_only=True):
+class SchedulePreview(Struct, frozen=True, kw_only=True):
     """``when`` says it in words; ``upcoming`` are the next five times, in UTC."""
 
     when: str
@@ -63,7 +63,7 @@ async def look(reader: Inspector, names: Collection[str] | None, most: int) -> F
     each = max(1, min(most, RECENT_READ // max(1, len(found))))
     times = {info.name: last_times(info, each) for info in found}
     ids = [id for of_one in times.values() for id in of_one.values()]
-    infos = await reader.get(ids[:RECENT_READ]) if ids else {}
+    infos = await reader.get(ids[:RECENT_READ])
     return Found(
         found,
         {
@@ -126,14 +126,14 @@ async def schedule_preview(
     every: Annotated[
         float | None, QueryParameter(description="So many seconds, in place of cron text.")
     ] = None,
-) -> PreviewView:
+) -> SchedulePreview:
     """When a schedule would fire that is not there yet. 400 says what is wrong with it."""
     try:
         times = timing("schedule", cron=cron, every=every, timezone=tz or None)
     except ConfigurationError as error:
         said = str(error).removeprefix("schedule: ")
         raise Problem(400, "bad_request", said) from error
-    return PreviewView(
+    return SchedulePreview(
         when=in_words(times),
         timezone=times.timezone,
         upcoming=upcoming(times, times.after(console.app.clock.now())),
