@@ -47,9 +47,7 @@ class Guard:
     def findings(self) -> list[str]:
         """What was not to happen, in order."""
         return [
-            finding
-            for finding in self._found
-            if not any(part in finding for part in self._excused)
+            finding for finding in self._found if not any(part in finding for part in self._excused)
         ]
 
     def _console(self, message: ConsoleMessage) -> None:

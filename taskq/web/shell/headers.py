@@ -18,7 +18,7 @@ ALWAYS: Final[tuple[tuple[bytes, bytes], ...]] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (
         b"permissions-policy",
-        b"camera=(), geolocation=(), microphone=(), payment=(), usb=(), serial=(), bluetooth=()",
+        b"camera=(), geolocation=(), microphone=(), payment=(), usb=(), serial=()",
     ),
 )
 _OURS: Final = frozenset(name for name, _ in ALWAYS)
