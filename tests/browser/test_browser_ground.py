@@ -114,7 +114,7 @@ def test_too_little_contrast_is_found(careless: Visitor) -> None:
         "text has contrast 1.41, not 4.5",
         "text has contrast 2.14, not 4.5",
         "value has contrast 4.48, not 4.5",
-        "text has contrast 2.45, not 4.5",
+        "text has contrast 2.46, not 4.5",
     ]
 
 
