@@ -195,9 +195,13 @@
     if (page.scrollWidth <= page.clientWidth) return [];
     const wide = [...elements()].filter((element) => {
       if (element.getBoundingClientRect().right <= page.clientWidth + 1) return false;
+      let { position } = getComputedStyle(element);
       for (const each of upwards(parent(element))) {
         if (each === document.documentElement || each === document.body) break;
-        if (getComputedStyle(each).overflowX !== "visible") return false;
+        const style = getComputedStyle(each);
+        if (position === "absolute" && style.position === "static") continue; // escapes it
+        if (style.overflowX !== "visible") return false;
+        position = style.position;
       }
       return true;
     });
