@@ -14,7 +14,7 @@ from taskq import TaskQ
 from taskq.cli.web import keep_what_is_loaded
 from taskq.web import Console, ConsoleOptions
 from taskq.web.application import build
-from tests.chaos.crowd import TYPES, Crowd, crowd
+from tests.chaos.crowd import TYPES, Crowd
 
 TOKEN = "console-measure-0123456789"
 ALLOWED = 0.2
@@ -149,8 +149,8 @@ def _work(order: int = 0, note: str = "") -> None:
 
 
 def measured(
-    url: str, number: int, *, tell: Callable[[Measure], None], times: int = 50
+    url: str, found: Crowd, *, tell: Callable[[Measure], None], times: int = 50
 ) -> list[Measure]:
-    """Fill the database with so many activities, then ask every route so many times. ``tell`` is
-    called with each measure as it is there."""
-    return anyio.run(asked, url, crowd(url, number), times, tell)
+    """Ask every route so many times, of a database that such a crowd fills. ``tell`` is called with
+    each measure as it is there."""
+    return anyio.run(asked, url, found, times, tell)

@@ -15,15 +15,18 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import UUID
 
 import click
 from msgspec import Struct
 
 from taskq import TaskQ
+from tests.browser import first_data
+from tests.browser.chromium import NoBrowser
 from tests.chaos.arena import Arena
 from tests.chaos.audit import Finding, audit, report
 from tests.chaos.console import ALLOWED, HEADING, measured
-from tests.chaos.crowd import LARGEST_TREE
+from tests.chaos.crowd import LARGEST_TREE, Crowd, crowd
 from tests.chaos.nemesis import Nemesis
 from tests.chaos.orders import make_table
 from tests.chaos.site import SITES, Site
@@ -120,7 +123,7 @@ def counted(counts: Counter[str]) -> str:
 )
 @click.option(
     "--console",
-    "crowd",
+    "activities",
     type=click.IntRange(min=LARGEST_TREE * 2),
     help="Instead: how long the console takes over so many activities (1000000).",
 )
@@ -133,7 +136,7 @@ def main(
     workers: int,
     rate: float,
     ticks: int | None,
-    crowd: int | None,
+    activities: int | None,
     keep: bool,
 ) -> None:
     """Harm taskq for a while and check its promises; exit code 1 if one is broken."""
@@ -141,8 +144,8 @@ def main(
     if ticks is not None:
         ticking_run(kind, ticks=ticks, seed=seed, workers=workers)
         return
-    if crowd is not None:
-        console_run(kind, crowd)
+    if activities is not None:
+        console_run(kind, activities)
         return
     click.echo(f"seed {seed}: {seconds:g} s of harm on {kind} to {workers} workers on {backend}")
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
@@ -186,23 +189,39 @@ def ticking_run(kind: str, *, ticks: int, seed: int, workers: int) -> None:
 
 
 def console_run(kind: str, number: int) -> None:
-    """Measure every route of the console that looks; exit code 1 where one is too slow."""
+    """Measure every route of the console that looks, and every page; exit code 1 where one is too
+    slow. Without a browser the pages are left out, and it says so."""
     click.echo(f"the console over {number} activities on {kind}")
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
     with SITES[kind](folder) as site:
+        url = site.database.url
         if kind == "sqlite":
-            app = TaskQ(site.database.url)
+            app = TaskQ(url)
             app.stats()  # makes the tables
             app.close()
+        found = crowd(url, number)
         click.echo(HEADING)
-        measures = measured(
-            site.database.url, number, tell=lambda measure: click.echo(str(measure))
-        )
+        measures = measured(url, found, tell=lambda measure: click.echo(str(measure)))
+        slow = any(measure.p95 > ALLOWED for measure in measures)
+        click.echo(first_data.HEADING)
+        try:
+            pages = first_data.pages_measured(
+                url, _named(found), lambda measure: click.echo(str(measure))
+            )
+            slow = slow or any(page.middle > first_data.ALLOWED for page in pages)
+        except NoBrowser as reason:
+            click.echo(f"left out: {reason}")
     shutil.rmtree(folder)
-    if any(measure.p95 > ALLOWED for measure in measures):
+    if slow:
         click.echo("too slow")
         raise SystemExit(1)
     click.echo("sound")
+
+
+def _named(found: Crowd) -> dict[str, UUID]:
+    """Activities for the addresses of pages."""
+    one, other = found.dead[:2]
+    return {"tree": found.root, "running": found.member, "blocked": other, "refused": one}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,75 @@
+"""The way in, as somebody goes it in a browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from taskq import TaskQ
+from tests.browser.accessible import overflow, violations
+from tests.browser.scene import Scene, nothing, served
+from tests.browser.visitor import Visitor
+from tests.browser.workload import PASSWORD, TOKENS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def signed_in(page: Page) -> None:
+    """Wait until the console is shown."""
+    page.wait_for_url(lambda url: not url.split("?")[0].split("#")[0].endswith("/login"))
+
+
+def test_somebody_logs_in_by_name_and_password(empty: Scene, visitor: Visitor) -> None:
+    page = visitor.page(empty.origin)
+    page.goto(f"{empty.url}login")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password", exact=True).last.fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    signed_in(page)
+
+
+def test_somebody_logs_in_by_a_token_and_the_keyboard_alone(empty: Scene, visitor: Visitor) -> None:
+    page = visitor.page(empty.origin)
+    page.goto(f"{empty.url}login")
+    page.get_by_role("radio", name="Password").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")
+    page.keyboard.type(TOKENS["viewer"])
+    page.keyboard.press("Enter")
+    signed_in(page)
+
+
+def test_a_link_logs_in_once_and_leaves_no_trace_in_the_address(visitor: Visitor) -> None:
+    """threat:T12"""
+    with served(TaskQ("memory://"), fill=nothing, token=None) as scene:
+        link = scene.server.entrance
+        page = visitor.page(scene.origin)
+        page.goto(link)
+        signed_in(page)
+        assert link.rpartition("#")[2] not in page.url
+
+        other = visitor.page(scene.origin)
+        visitor.guard(other).excuse("401")
+        other.goto(link)
+        other.get_by_role("alert").wait_for()
+        assert "/login" in other.url
+
+
+def test_a_wrong_password_is_told_and_nobody_is_let_in(empty: Scene, visitor: Visitor) -> None:
+    page = visitor.page(empty.origin)
+    visitor.guard(page).excuse("401")
+    page.goto(f"{empty.url}login")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password", exact=True).last.fill("guess")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("alert").wait_for()
+    assert page.url.endswith("/login")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everybody_can_use_the_way_in(empty: Scene, visitor: Visitor, theme: str) -> None:
+    page = visitor.page(empty.origin, theme=theme, width=380)
+    page.goto(f"{empty.url}login")
+    assert [*violations(page), *overflow(page)] == []
