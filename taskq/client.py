@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Collection, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 from uuid import UUID
 
 import anyio
@@ -49,6 +49,19 @@ Record = Callable[[Sequence[Activity[Any]]], Coroutine[Any, Any, list[Receipt]]]
 """One of the store's methods that stores calls, with what it writes down besides."""
 
 
+class Companion(Protocol):
+    """Something else that is open beside the store, on the same bridge."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anything to close."""
+        ...
+
+    async def close(self) -> None:
+        """Close it, beside the store. Safe to repeat."""
+        ...
+
+
 class Opening:
     """Whether the store is open, as far as this process's client knows."""
 
@@ -88,6 +101,7 @@ class StoreClient:
         self._clock = clock
         self._outbox = Outbox(store.submit, self.bridge.spawn)
         self._opening = Opening()
+        self._companions: weakref.WeakSet[Companion] = weakref.WeakSet()
         self._blocking_places: set[str] = set()
         self._watcher = Watcher(
             store, self.bridge, clock, ready=self.ready, slow=self._say_what_is_awaited
@@ -107,6 +121,11 @@ class StoreClient:
     def waiting(self) -> int:
         """How many wait for an activity in this process."""
         return self._watcher.waiting
+
+    def accompany(self, companion: Companion) -> None:
+        """Have this closed when the store is: what it has open lives on the same event loop, and
+        ends with that. It is held weakly."""
+        self._companions.add(companion)
 
     async def ready(self) -> None:
         """Beside the store: open it unless it is open."""
@@ -262,7 +281,7 @@ class StoreClient:
     def close(self) -> None:
         """Give back connections and the storage thread. The next use opens them again."""
         try:
-            if self._opening.done:
+            if self._anything_open():
                 self.bridge.call_sync(self._closed)
         finally:
             self.bridge.close()
@@ -270,7 +289,7 @@ class StoreClient:
     async def aclose(self) -> None:
         """The same without blocking the event loop."""
         try:
-            if self._opening.done:
+            if self._anything_open():
                 await self.bridge.call(self._closed)
         finally:
             await self.bridge.aclose()
@@ -428,10 +447,18 @@ class StoreClient:
         self.store.after_fork()
         self._watcher.after_fork()
 
+    def _anything_open(self) -> bool:
+        return self._opening.done or any(each.is_open for each in tuple(self._companions))
+
     async def _closed(self) -> None:
-        self._opening.done = False
-        await self._watcher.aclose()
-        await self.store.close()
+        was_open, self._opening.done = self._opening.done, False
+        try:
+            for each in tuple(self._companions):
+                await each.close()
+        finally:
+            if was_open:
+                await self._watcher.aclose()
+                await self.store.close()
 
 
 def _found(id: UUID, found: T | None) -> T:

@@ -6,6 +6,8 @@ import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, TypeVarTuple
 
+import anyio
+
 from taskq.backends import Inspector, Readable, Reader
 from taskq.bridge import Bridge
 from taskq.client import StoreClient
@@ -23,63 +25,88 @@ class Reading:
     """Asks an app's store what readers ask, from any event loop; survives a fork.
 
     ``inspector`` is a reader with connections of its own where the store gives one (``Readable``),
-    else the store itself.
+    else the store itself. The reader is closed with the app's store, too.
     """
 
     def __init__(self, client: StoreClient) -> None:
         store = client.store
-        own: Reader | None = None
+        self.inspector: Inspector = store
+        self._kept: Kept | None = None
+        self._client = client
         if isinstance(store, Readable):
             own = store.reader(connections=CONNECTIONS, timeout=STATEMENT)
+            self.inspector = own
+            self._kept = Kept(own)
             client.bridge.on_fork(self._after_fork)
-        self.inspector: Inspector = own or store
-        self._own = own
-        self._client = client
-        self._opening = _Opening()
-        if own is not None:
-            weakref.finalize(self, _let_go, client.bridge, own, self._opening)
+            client.accompany(self._kept)
+            weakref.finalize(self, _let_go, client.bridge, self._kept)
 
     async def ask(
         self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts, deadline: float
     ) -> T:
         """Run one of the inspector's methods. Raises BackendUnavailable where it takes longer than
         ``deadline`` seconds."""
-        if self._own is None:
+        if self._kept is None:
             return await self._client.call(function, *args, deadline=deadline)
-        return await self._client.bridge.call(
-            self._with_reader, self._own, function, args, deadline=deadline
-        )
+        return await self._client.bridge.call(self._kept.ask, function, args, deadline=deadline)
 
     async def aclose(self) -> None:
         """Give back its connections; asked again, it opens them again."""
-        if self._own is not None and self._opening.done:
-            await self._client.bridge.call(self._closed, self._own)
-
-    async def _with_reader(
-        self, own: Reader, function: Callable[[*Ts], Coroutine[Any, Any, T]], args: tuple[*Ts]
-    ) -> T:
-        if not self._opening.done:
-            await own.open()
-            self._opening.done = True
-        return await function(*args)
-
-    async def _closed(self, own: Reader) -> None:
-        self._opening.done = False
-        await own.close()
+        if self._kept is not None and self._kept.is_open:
+            await self._client.bridge.call(self._kept.close)
 
     def _after_fork(self) -> None:
-        self._opening.done = False
-        if self._own is not None:
-            self._own.after_fork()
+        if self._kept is not None:
+            self._kept.after_fork()
 
 
-class _Opening:
-    """Whether the reader is open, as far as this process knows."""
+class Kept:
+    """A reader beside the store: opened by whoever asks first, once, and closed by ``close``."""
 
-    done = False
+    def __init__(self, own: Reader) -> None:
+        self._own = own
+        self._lock: anyio.Lock | None = None
+        self._opening = False
+        self._open = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open, or about to be, as far as this process knows."""
+        return self._open or self._opening
+
+    async def ask(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], args: tuple[*Ts]) -> T:
+        """One of the reader's methods, when it is open."""
+        async with self._door():
+            if not self._open:
+                self._opening = True
+                try:
+                    await self._own.open()
+                    self._open = True
+                finally:
+                    self._opening = False
+        return await function(*args)
+
+    async def close(self) -> None:
+        """Close it after whoever opens it now. Safe to repeat."""
+        async with self._door():
+            if self._open:
+                self._open = False
+                await self._own.close()
+
+    def after_fork(self) -> None:
+        """In a forked child: nobody is at the door."""
+        self._lock = None
+        self._opening = self._open = False
+        self._own.after_fork()
+
+    def _door(self) -> anyio.Lock:
+        """Made beside the store: a lock belongs to the kind of loop on which it was made."""
+        if self._lock is None:
+            self._lock = anyio.Lock()
+        return self._lock
 
 
-def _let_go(bridge: Bridge, own: Reader, opening: _Opening) -> None:
+def _let_go(bridge: Bridge, kept: Kept) -> None:
     """Close what nobody closed: where a console is mounted, no lifespan may run."""
-    if opening.done:
-        bridge.spawn(own.close)
+    if kept.is_open:
+        bridge.spawn(kept.close)

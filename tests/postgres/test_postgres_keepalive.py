@@ -37,7 +37,7 @@ def test_every_connection_is_asked_after(make_backend: MakeBackend, bridge: Resi
         return await connections.transact(ask)
 
     async def reader() -> list[int]:
-        async with backend._facade._engine.connect() as connection:
+        async with backend._facade._pool.engine.connect() as connection:
             return options((await connection.get_raw_connection()).driver_connection)
 
     expected = [1, 30, 10, 3, 60_000]

@@ -128,10 +128,14 @@ async def connect(dsn: str, *, timeout: float, prepared: bool) -> Raw:
         await _abandon(opening)
         raise
     connection = opening.result()
-    await connection.set_type_codec(
-        "timestamptz", schema="pg_catalog", encoder=_stored, decoder=_instant, format="tuple"
-    )
-    _keep_alive(connection._transport.get_extra_info("socket"))
+    try:
+        await connection.set_type_codec(
+            "timestamptz", schema="pg_catalog", encoder=_stored, decoder=_instant, format="tuple"
+        )
+        _keep_alive(connection._transport.get_extra_info("socket"))
+    except BaseException:
+        connection.terminate()
+        raise
     raw: Raw = connection
     return raw
 

@@ -47,6 +47,15 @@ def make_engine(address: Address, *, size: int = SIZE) -> AsyncEngine:
     )
 
 
+class _Pool:
+    """An engine, the loop that it belongs to, and how many use it now."""
+
+    def __init__(self, engine: AsyncEngine, loop: asyncio.AbstractEventLoop) -> None:
+        self.engine = engine
+        self.loop = loop
+        self.users = 0
+
+
 class Facade:
     """Runs functions in a transaction, each on a connection of its own.
 
@@ -70,8 +79,7 @@ class Facade:
         )
         self._lock_timeout = lock_timeout
         self._statement_timeout = statement_timeout
-        self._engine: AsyncEngine | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pool: _Pool | None = None
 
     async def read(self, function: Callable[[Connection, datetime], T]) -> T:
         """``function(connection, now)`` on one consistent view of the database."""
@@ -87,18 +95,18 @@ class Facade:
         return await self._repeated(function, {"isolation_level": "READ COMMITTED"}, writes=True)
 
     async def close(self) -> None:
-        """Close every connection."""
-        engine, self._engine = self._engine, None
-        if engine is not None and self._loop is asyncio.get_running_loop():
-            await engine.dispose()
+        """Close every connection; what still runs on one closes the last of them at its end."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await self._disposed(pool)
 
     def forget(self) -> None:
         """After a fork or the end of a loop: leave connections as they are."""
-        if self._engine is not None:
-            forks.keep_open(self._engine)
-            forks.keep_open(self._engine.pool)
-            self._engine.sync_engine.dispose(close=False)
-        self._engine = None
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            forks.keep_open(pool.engine)
+            forks.keep_open(pool.engine.pool)
+            pool.engine.sync_engine.dispose(close=False)
 
     async def _repeated(
         self,
@@ -128,8 +136,30 @@ class Facade:
         options: dict[str, Any],
         committing: asyncio.Event,
     ) -> T:
+        pool = self._running()
+        pool.users += 1
+        try:
+            return await self._run_on(pool.engine, function, options, committing)
+        finally:
+            pool.users -= 1
+            await self._disposed(pool)
+
+    async def _disposed(self, pool: _Pool) -> None:
+        """Dispose of a pool that was left, when nobody uses it: a connection that is lent comes
+        back to the pool that it was taken from, and there nobody would close it."""
+        over = pool is not self._pool and not pool.users
+        if over and pool.loop is asyncio.get_running_loop():
+            await pool.engine.dispose()
+
+    async def _run_on(
+        self,
+        engine: AsyncEngine,
+        function: Callable[[Connection, datetime], T],
+        options: dict[str, Any],
+        committing: asyncio.Event,
+    ) -> T:
         """``committing`` is set when there is nothing left to do but to commit."""
-        async with self._running().connect() as connection:
+        async with engine.connect() as connection:
             await connection.execution_options(**options, **self._options)
             try:
                 async with connection.begin():
@@ -152,9 +182,9 @@ class Facade:
         now: datetime = (await connection.execute(begin, values)).scalar_one()
         return now
 
-    def _running(self) -> AsyncEngine:
+    def _running(self) -> _Pool:
         loop = asyncio.get_running_loop()
-        if self._engine is None or self._loop is not loop:
+        if self._pool is None or self._pool.loop is not loop:
             self.forget()
-            self._engine, self._loop = make_engine(self._address, size=self._size), loop
-        return self._engine
+            self._pool = _Pool(make_engine(self._address, size=self._size), loop)
+        return self._pool
