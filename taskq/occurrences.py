@@ -12,7 +12,7 @@ wrong where a zone moves by half an hour (Australia/Lord_Howe). The rule is that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import islice
@@ -88,6 +88,19 @@ class Timing(Struct, frozen=True, kw_only=True):
                 found = ahead
             else:
                 end = middle
+
+    def before(self, last: datetime, since: datetime, *, limit: int) -> list[datetime]:
+        """The occurrences up to ``last`` and not before ``since`` (both included), latest first;
+        at most ``limit``. Raises ConfigurationError as ``after``."""
+        if self.cron is not None:
+            walk = _walk_back(cron(self.cron), zone(self.timezone), last, since)
+            return list(islice(walk, limit))
+        following = self.after(last)
+        if self.every is None or following is None:
+            return []
+        step = timedelta(milliseconds=self.every)
+        number = min(limit, max(0, (following - since) // step))
+        return [following - (each + 1) * step for each in range(number)]
 
     def _until(self, first: datetime, last: datetime) -> Iterator[datetime]:
         at: datetime | None = first
@@ -180,6 +193,39 @@ def _walk(text: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
             found = first
     if found is not None:
         yield found
+
+
+def _walk_back(text: Cron, zone: ZoneInfo, last: datetime, since: datetime) -> Iterator[datetime]:
+    """The occurrences from ``last`` back to ``since``. Those of an hour are given only once no
+    earlier hour can have any after them."""
+    held: set[datetime] = set()
+    first = since.astimezone(zone).replace(tzinfo=None) - _BACK
+    for hour in _hours_back(text, last.astimezone(zone).replace(tzinfo=None) + _BACK, first):
+        end = hour + _HOUR - _TICK
+        opening, closing = _instant(hour, zone), _instant(end, zone)
+        again = _instant(end.replace(fold=1), zone)
+        ready = sorted((at for at in held if at > max(closing, again)), reverse=True)
+        held.difference_update(ready)
+        yield from ready
+        if closing == again == opening + _HOUR - _TICK:
+            times: Iterable[datetime] = (opening + offset for offset in text.offsets)
+        else:
+            times = _odd(text, hour, zone)
+        held.update(at for at in times if since <= at <= last)
+    yield from sorted(held, reverse=True)
+
+
+def _hours_back(text: Cron, last: datetime, first: datetime) -> Iterator[datetime]:
+    """The matching hours from ``last`` back to ``first``, as a clock on the wall shows them."""
+    day = last.date()
+    while day >= first.date():
+        if day.month not in text.months:
+            day = day.replace(day=1) - timedelta(days=1)
+            continue
+        if text.on(day):
+            opening = [datetime.combine(day, time(hour)) for hour in reversed(text.hours)]
+            yield from (hour for hour in opening if first <= hour <= last)
+        day -= timedelta(days=1)
 
 
 def _hours(text: Cron, since: datetime) -> Iterator[datetime]:

@@ -53,13 +53,23 @@ def paused(pauses: Collection[Pause]) -> Paused:
     )
 
 
+class Line(Struct, frozen=True):
+    """What is pending of a type in one queue, counted up to the load's cap, and since how many
+    seconds the first of it is ready."""
+
+    queue: str
+    pending: int
+    oldest: float
+
+
 class Load(Struct, frozen=True, kw_only=True):
     """What a queue, or a type wherever it is, holds, and who serves it.
 
     ``by_status`` counts its activities: of a queue in every status, of a type those that have not
     ended. Counts are exact up to ``cap`` and stop there. ``oldest_pending`` is the age in seconds
     of the pending one that has been ready longest. ``workers`` counts the live ones that serve it,
-    paused or not; a type's are those of its queues. ``paused`` is None where it goes on.
+    paused or not; a type's are those of its queues. ``paused`` is None where it goes on. Of a
+    type, ``lines`` are the queues in which some of it is pending, by name; a store need not tell.
     """
 
     kind: Kind
@@ -69,6 +79,7 @@ class Load(Struct, frozen=True, kw_only=True):
     oldest_pending: float | None
     workers: int
     cap: int
+    lines: tuple[Line, ...] = ()
 
     @property
     def waiting(self) -> int:

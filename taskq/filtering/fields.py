@@ -161,6 +161,7 @@ FIELDS: Final[Mapping[str, Read]] = {
     "id": partial(_id, field="id"),
     "parent": partial(_id, field="parent_id"),
     "root": partial(_id, field="root_id"),
+    "worker": partial(_id, field="worker"),
 }
 """By name: what a word of this field means."""
 
@@ -215,7 +216,8 @@ def _span(word: Word, part: Part) -> Span:
     if part.text == "*" and part.star == 0:
         digits = ""
     elif not _SHORTEST <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
-        message = f"{part.text!r} is no activity id, nor the first {_SHORTEST} digits of one"
+        what = "worker's" if word.name == "worker" else "activity"
+        message = f"{part.text!r} is no {what} id, nor the first {_SHORTEST} digits of one"
         raise word.wrong(message, part)
     return Span(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f")))
 

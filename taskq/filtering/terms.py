@@ -28,7 +28,7 @@ TextField: TypeAlias = Literal[
     "fingerprint",
 ]
 """Fields of an ActivityInfo that are text, or None."""
-IdField: TypeAlias = Literal["id", "parent_id", "root_id"]
+IdField: TypeAlias = Literal["id", "parent_id", "root_id", "worker"]
 """Fields of an ActivityInfo that are ids, or None."""
 
 

@@ -71,6 +71,7 @@ LISTS = (
     "q=age>29d",
     "q=-status:completed",
     "q=source:cron",
+    "q=worker:00000000",
     "roots=true",
 )
 """What is searched for and counted."""
@@ -79,6 +80,9 @@ LISTS = (
 def addresses(found: Crowd) -> Iterator[tuple[str, list[str]]]:
     """Each route with what is asked of it, one of several ids in turn."""
     yield "/api/stats", ["/api/stats"]
+    yield "/api/attention", ["/api/attention"]
+    preview = "/api/schedule-preview?cron=0+3+*+*+1-5&tz=Europe/Lisbon"
+    yield preview, [preview]
     for query in LISTS:
         yield f"/api/activities?{query}", [f"/api/activities?{query}"]
         if "order=" not in query and "limit=" not in query:

@@ -63,6 +63,7 @@ MEANINGS: dict[str, tuple[Term, ...]] = {
     "parent:01985e3c": (
         IdIn("parent_id", (Span(UUID("01985e3c" + 24 * "0"), UUID("01985e3c" + 24 * "f")),)),
     ),
+    f"worker:{ID}": (IdIn("worker", (Span(ID, ID),)),),
     "root:*": (IdIn("root_id", (Span(UUID(int=0), UUID(int=2**128 - 1)),)),),
     "refund": (AnywhereHas("refund"),),
     "-refund": (Not(AnywhereHas("refund")),),
@@ -98,6 +99,7 @@ ERRORS = {
     "age>90": (4, "'90' is no duration"),
     "age>h": (4, "(ms, s, m, h, d, w): 90s, 1h30m"),
     "error:time*": (6, "found anywhere"),
+    "worker:me": (7, "'me' is no worker's id, nor the first 8 digits of one"),
     "parent:me": (7, "'me' is no activity id, nor the first 8 digits of one"),
     "id:0198": (3, "'0198' is no activity id"),
     'a error:"timed out': (8, 'this " has no end'),

@@ -113,6 +113,8 @@ def test_ten_years_of_clock_changes_are_as_a_clock_on_the_wall_shows_them(name: 
             assert first is not None
             found = timing.until(first, end, limit=10_000)
             assert found == expected(text, window), (text, start)
+            back = timing.before(end, start, limit=10_000)
+            assert back[::-1] == found, (text, end)
 
 
 @pytest.mark.parametrize("name", ZONES)
@@ -150,6 +152,21 @@ def test_an_interval_is_counted_from_the_epoch() -> None:
     assert following is not None and at < following <= at + timedelta(seconds=7)
     assert following.timestamp() % 7 == 0
     assert timing.after(following) == following + timedelta(seconds=7)
+
+
+@pytest.mark.parametrize(
+    "timing", [Timing(cron="*/7 * * * * *"), Timing(cron="0 4 * * 1"), Timing(every=90_000)]
+)
+def test_the_last_ones_are_those_of_the_way_forward(timing: Timing) -> None:
+    """Both ends count."""
+    first = timing.after(datetime(2026, 1, 1, tzinfo=UTC))
+    assert first is not None
+    forward = timing.until(first, first + 30 * DAY, limit=20)
+
+    assert timing.before(forward[-1], first, limit=50) == forward[::-1]
+    assert timing.before(forward[-1], first, limit=3) == forward[:-4:-1]
+    assert timing.before(first, first, limit=3) == [first]
+    assert timing.before(first - timedelta(microseconds=1), first, limit=3) == []
 
 
 @pytest.mark.parametrize("text", ["* * * * *", "0 0 29 2 *", "30 2 1 * *", "*/5 9-17 * * 1-5"])

@@ -11,7 +11,9 @@ import pytest
 
 from taskq import TaskQ
 from taskq.passwords import hashed
+from taskq.version import VERSION
 from taskq.web import Console, ConsoleOptions
+from taskq.web.api.session import kind_of
 from taskq.web.application import build
 from taskq.web.shell import Shell
 from tests.web.asking import HOST, OWN, TOKENS, Answer, ask, bearer, cookie_of, logged_in, post
@@ -64,12 +66,15 @@ async def by_password(console: Shell, name: str, password: str) -> Answer:
 
 async def test_a_password_begins_a_session(console: Shell) -> None:
     answer = await by_password(console, "ada", PASSWORD)
-    assert answer.json == {
+    assert answer.json | {"now": ""} == {
         "name": "ada",
         "role": "operator",
         "session": True,
         "payloads": True,
         "read_only": False,
+        "version": VERSION,
+        "store": "memory",
+        "now": "",
     }
     assert await who(console, cookie_of(answer)) == "ada"
 
@@ -299,3 +304,17 @@ async def test_the_answer_and_its_errors_hold_no_secret(console: Shell) -> None:
     assert b"canary" not in answer.body
     answer = await post(console, "/api/session", {"token": "canary-0123456789"})
     assert b"canary" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("location", "kind"),
+    [
+        ("memory", "memory"),
+        ("/home/ada/taskq.db", "SQLite"),
+        ("postgresql://ada@db.internal/shop", "PostgreSQL"),
+        ("redis://db.internal/0", "redis"),
+    ],
+)
+def test_of_the_database_only_its_kind_is_told(location: str, kind: str) -> None:
+    """threat:T14"""
+    assert kind_of(location) == kind

@@ -23,6 +23,12 @@ CANARY = (
     " \N{RIGHT-TO-LEFT OVERRIDE}\N{ZERO WIDTH SPACE}\x1b[31m\x07 %s ' -- \\ &lt;"
 )
 
+ASKED = {
+    "/api/bulk/preview": "?action=retry&q=type:*",
+    "/api/schedule-preview": "?cron=0+3+*+*+*",
+}
+"""What a route must be asked with."""
+
 
 def addresses(stage: Stage) -> Iterator[str]:
     """Every GET route of the API, with what its path may stand for, and some queries."""
@@ -34,8 +40,7 @@ def addresses(stage: Stage) -> Iterator[str]:
         elif "{key}" in path:
             yield from (path.replace("{key}", str(id)) for id in stage.ids.values())
         else:
-            asked = "?action=retry&q=type:*" if path.endswith("/preview") else ""
-            yield path.replace("{name}", "nightly") + asked
+            yield path.replace("{name}", "nightly") + ASKED.get(path, "")
     yield from (f"/api/observability/activities/{key}" for key in ("cron", "pending", "completed"))
     yield from (f"/api/series?window={window}&by=type" for window in ("5m", "1h", "24h"))
     yield from (f"/api/suggestions?q={q}" for q in ("tag.", "user:", "source:", "tag.region:"))

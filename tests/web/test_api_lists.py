@@ -67,6 +67,16 @@ async def test_a_type_of_which_nothing_waits_is_served_all_the_same(
 async def test_workers_tell_how_they_are(viewer: httpx.AsyncClient, stage: Stage) -> None:
     [worker] = await items(viewer, "/api/workers")
     assert (worker["name"], worker["slots_used"], worker["concurrency"]) == ("plain", 1, 10)
+    assert worker["lost"] is False
+    assert [each["id"] for each in worker["running"]] == [str(stage.ids["parent"])]
+
+
+async def test_what_needs_attention_is_told(viewer: httpx.AsyncClient, stage: Stage) -> None:
+    told = await items(viewer, "/api/attention")
+    assert [(each["kind"], each["title"], each["count"]) for each in told] == [
+        ("unserved", "send", 1),
+        ("cause", "ValueError: boom plain", 1),
+    ]
 
 
 async def test_schedules_tell_their_next_times(viewer: httpx.AsyncClient, stage: Stage) -> None:

@@ -352,7 +352,7 @@ async def test_no_answer_of_the_console_has_one(house: House) -> None:
         answers = {path: await browser.get(path) for path in paths}
     assert {
         path: answer.status_code for path, answer in answers.items() if answer.status_code != 200
-    } == {"/api/bulk/preview": 400, f"/api/bulk/{info.id}": 404}
+    } == {"/api/bulk/preview": 400, "/api/schedule-preview": 400, f"/api/bulk/{info.id}": 404}
     assert [
         (path, canary)
         for path, answer in answers.items()

@@ -15,7 +15,7 @@ from taskq.backends.memory.recording import MemoryRecorder
 from taskq.backends.memory.row import Row
 from taskq.backends.presence import ALIVE_WITHIN
 from taskq.model import Status
-from taskq.pausing import Kind, Load, Pause, serving
+from taskq.pausing import Kind, Line, Load, Pause, serving
 from taskq.snapshot import WorkerInfo
 
 
@@ -76,13 +76,22 @@ class MemoryQueues(MemoryRecorder):
     def _load(self, kind: Kind, name: str, rows: Sequence[Row], seen: Seen) -> Load:
         counts = Counter(row.status for row in rows)
         shown = [each for each in Status if kind is Kind.QUEUE or not each.terminal]
-        firsts = [row.ready_at for row in rows if row.status is Status.PENDING]
+        pending: dict[str, list[datetime]] = {}
+        for row in rows:
+            if row.status is Status.PENDING:
+                pending.setdefault(row.activity.queue, []).append(row.ready_at)
+        firsts = {queue: min(each) for queue, each in sorted(pending.items())}
         return Load(
             kind=kind,
             name=name,
             paused=self._tables.pauses.get((kind, name)),
             by_status={status: min(seen.cap, counts[status]) for status in shown},
-            oldest_pending=(seen.now - min(firsts)).total_seconds() if firsts else None,
+            oldest_pending=(seen.now - min(firsts.values())).total_seconds() if firsts else None,
             workers=serving(kind, name, {row.activity.queue for row in rows}, seen.workers),
             cap=seen.cap,
+            lines=tuple(
+                Line(queue, min(seen.cap, len(pending[queue])), (seen.now - at).total_seconds())
+                for queue, at in firsts.items()
+                if kind is Kind.TYPE
+            ),
         )

@@ -13,7 +13,7 @@ from taskq.backends.presence import ALIVE_WITHIN
 from taskq.backends.sql import pauses, queries, rows, statements
 from taskq.backends.sql.tables import activities, spelled
 from taskq.model import Priority, Status
-from taskq.pausing import Kind, Load, Pause, serving
+from taskq.pausing import Kind, Line, Load, Pause, serving
 from taskq.snapshot import WorkerInfo
 
 _activity = activities.c
@@ -26,6 +26,10 @@ class Seen(Struct, frozen=True):
     pauses: Mapping[str, Pause]
     workers: Sequence[WorkerInfo]
     cap: int
+
+    def age(self, at: datetime) -> float:
+        """The seconds since an instant."""
+        return (self.now - at).total_seconds()
 
 
 def loads(connection: Connection, now: datetime, kind: Kind, cap: int) -> list[Load]:
@@ -49,11 +53,12 @@ def _load_of_queue(connection: Connection, name: str, seen: Seen) -> Load:
     values = {"queue": name, "cap": seen.cap}
     counts = connection.execute(queries.count_by_status(), values).one()
     by_status = dict(zip(Status, counts, strict=True))
-    firsts: list[datetime] = []
-    if by_status[Status.PENDING]:
+    lines: list[Line] = []
+    if pending := by_status[Status.PENDING]:
         row = connection.execute(queries.count_pending(), values).one()
-        firsts = [first for first in row[len(row) // 2 :] if first is not None]
-    return _load(Kind.QUEUE, name, by_status, firsts, (), seen)
+        ages = [seen.age(first) for first in row[len(row) // 2 :] if first is not None]
+        lines = [Line(name, pending, max(ages))] if ages else []
+    return _load(Kind.QUEUE, name, by_status, (), lines, seen)
 
 
 def _loads_of_types(connection: Connection, stored: Sequence[str], seen: Seen) -> list[Load]:
@@ -68,11 +73,11 @@ def _loads_of_types(connection: Connection, stored: Sequence[str], seen: Seen) -
     for name in sorted(names):
         counts = dict.fromkeys((each for each in Status if not each.terminal), 0)
         counts[Status.PROCESSING] = sum(running.get(name, {}).values())
-        firsts: list[datetime] = []
+        lines: list[Line] = []
         for queue in where.get(name, ()):
-            firsts += _add_waiting(connection, queue, name, counts, seen.cap)
+            lines += _add_waiting(connection, queue, name, counts, seen)
         queues = {*running.get(name, ()), *where.get(name, ())}
-        loads.append(_load(Kind.TYPE, name, counts, firsts, queues, seen))
+        loads.append(_load(Kind.TYPE, name, counts, queues, lines, seen))
     return loads
 
 
@@ -85,23 +90,24 @@ def _waiting_types(connection: Connection, stored: Sequence[str]) -> Iterator[tu
 
 
 def _add_waiting(
-    connection: Connection, queue: str, type: str, counts: dict[Status, int], cap: int
-) -> list[datetime]:
-    """Add what waits of a type in a queue; answers since when its first ones are ready."""
-    values = {"queue": queue, "type": type, "cap": cap}
+    connection: Connection, queue: str, type: str, counts: dict[Status, int], seen: Seen
+) -> list[Line]:
+    """Add what waits of a type in a queue; answers its line where some of it is pending."""
+    values = {"queue": queue, "type": type, "cap": seen.cap}
     pending, scheduled, retrying, *firsts = connection.execute(waiting_of_type(), values).one()
     counts[Status.PENDING] += pending
     counts[Status.SCHEDULED] += scheduled
     counts[Status.RETRYING] += retrying
-    return [first for first in firsts if first is not None]
+    ages = [seen.age(first) for first in firsts if first is not None]
+    return [Line(queue, min(seen.cap, pending), max(ages))] if ages else []
 
 
 def _load(
     kind: Kind,
     name: str,
     by_status: Mapping[Status, int],
-    firsts: Sequence[datetime],
     queues: Collection[str],
+    lines: Sequence[Line],
     seen: Seen,
 ) -> Load:
     return Load(
@@ -109,9 +115,10 @@ def _load(
         name=name,
         paused=seen.pauses.get(name),
         by_status={status: min(seen.cap, count) for status, count in by_status.items()},
-        oldest_pending=(seen.now - min(firsts)).total_seconds() if firsts else None,
+        oldest_pending=max((line.oldest for line in lines), default=None),
         workers=serving(kind, name, queues, seen.workers),
         cap=seen.cap,
+        lines=tuple(lines) if kind is Kind.TYPE else (),
     )
 
 

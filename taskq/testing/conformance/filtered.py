@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from taskq.filtering.reading import narrowed, parsed
 from taskq.identifiers import new_id
-from taskq.lifecycle import Failed
+from taskq.lifecycle import Failed, Succeeded
 from taskq.model import Activity, Priority
 from taskq.snapshot import Filter, Page
 from taskq.testing.conformance.harness import Harness
@@ -234,6 +234,16 @@ class FilterTests:
         assert await found(harness, "age<=1h59m") == [new.id]
         assert await found(harness, "-age>1h") == [new.id]
         assert await found(harness, "age<99999999999d") == [new.id, old.id]
+
+    async def test_a_worker_is_found_by_what_it_holds_or_had_last(self, harness: Harness) -> None:
+        ended, held = await harness.running(), await harness.running()
+        await harness.end(ended, Succeeded("1"))
+        await harness.submit(call())
+
+        assert await found(harness, f"worker:{ended.worker}") == [ended.id]
+        assert await found(harness, f"status:processing worker:{held.worker.hex[:31]}") == [held.id]
+        assert await found(harness, f"status:processing worker:{ended.worker}") == []
+        assert await found(harness, "worker:*") == [held.id, ended.id]
 
     async def test_odd_payloads_have_no_arguments_and_hide_nobody(self, harness: Harness) -> None:
         """fault:H7"""

@@ -159,6 +159,8 @@ class PauseTests:
             Status.RETRYING: 0,
         }
         assert (send.workers, send.paused) == (1, None)
+        assert [(line.queue, line.pending) for line in send.lines] == [("mail", 2), ("other", 1)]
+        assert max(line.oldest for line in send.lines) == send.oldest_pending
         assert found["later"].by_status[Status.SCHEDULED] == 1
         assert found["unused"].paused is not None
         assert capped["send"].by_status[Status.PENDING] == 2

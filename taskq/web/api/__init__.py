@@ -9,6 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from taskq.web.api.activities import ACTIVITIES
 from taskq.web.api.activity import ACTIVITY
+from taskq.web.api.attention import ATTENTION
 from taskq.web.api.audit import AUDIT
 from taskq.web.api.bulk import BULK_ROUTES
 from taskq.web.api.commands import COMMANDS
@@ -31,6 +32,7 @@ ROUTES: tuple[HTTPRouteHandler, ...] = (
     *SESSION,
     *DOCUMENT,
     *OVERVIEW,
+    *ATTENTION,
     *STREAM,
     *ACTIVITIES,
     *ACTIVITY,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from litestar import Request, get, post
@@ -9,6 +10,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 from msgspec import Struct
 
+from taskq.version import VERSION
 from taskq.web.access.access import Known, Proof
 from taskq.web.access.guard import unknown
 from taskq.web.console import Console
@@ -22,6 +24,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
 
     ``role`` is viewer, operator or admin. ``session``: they logged in and can log out.
     ``payloads``: they see arguments and results. ``read_only``: this console can only look.
+    ``version`` is taskq's, ``store`` the kind of database (PostgreSQL, SQLite, memory, or the
+    scheme of another one's URL), ``now`` the time of the console's clock.
     """
 
     name: str
@@ -29,6 +33,9 @@ class SessionView(Struct, frozen=True, kw_only=True):
     session: bool
     payloads: bool
     read_only: bool
+    version: str
+    store: str
+    now: datetime
 
     @classmethod
     def of(cls, console: Console, known: Known) -> SessionView:
@@ -39,6 +46,9 @@ class SessionView(Struct, frozen=True, kw_only=True):
             session=known.session is not None,
             payloads=console.shows_payloads(known.identity),
             read_only=console.options.read_only,
+            version=VERSION,
+            store=kind_of(console.app.client.store.location),
+            now=console.app.clock.now(),
         )
 
 
@@ -56,6 +66,14 @@ class HealthView(Struct, frozen=True):
     """``ok``, whenever there is an answer."""
 
     status: str = "ok"
+
+
+def kind_of(location: str) -> str:
+    """The kind of database at a store's location, and nothing else of it."""
+    scheme, separator, _ = location.partition("://")
+    if separator:
+        return "PostgreSQL" if scheme == "postgresql" else scheme
+    return location if location == "memory" else "SQLite"
 
 
 @get("/api/session")

@@ -44,6 +44,7 @@ _HELP: Final[Mapping[str, str]] = {
     "id": "its id, or the first 8 digits",
     "parent": "its parent's id",
     "root": "its root's id",
+    "worker": "who holds it or had it last: its id, or the first 8 digits",
 }
 _DOTTED: Final = frozenset({"tag", "args"})
 

@@ -12,17 +12,36 @@ from taskq.durations import written
 from taskq.errors import ConfigurationError
 from taskq.occurrences import Timing, explained
 from taskq.schedule import ScheduleInfo
+from taskq.snapshot import ActivityInfo
 from taskq.web.views.veil import Veil
 
 UPCOMING: Final = 5
 """Occurrences that are told ahead."""
 
 
+class OccurrenceView(Struct, frozen=True, kw_only=True):
+    """What was made of a schedule at the time ``at``: the activity's state, and the seconds that
+    its latest attempt took, null until it has ended."""
+
+    at: datetime
+    id: UUID
+    status: str
+    duration: float | None
+
+    @classmethod
+    def of(cls, at: datetime, info: ActivityInfo) -> OccurrenceView:
+        """Of the occurrence's activity."""
+        began, ended = info.started_at, info.finished_at
+        took = None if began is None or ended is None else (ended - began).total_seconds()
+        return cls(at=at, id=info.id, status=info.status.value, duration=took)
+
+
 class ScheduleView(Struct, frozen=True, kw_only=True):
     """A schedule. Times are UTC, durations seconds.
 
     ``cron`` text in ``timezone``, or ``every`` so many seconds; ``when`` says it in words.
-    ``upcoming`` are its next times, none while it is paused. ``arguments`` is JSON text, null where
+    ``upcoming`` are its next times, none while it is paused; ``recent`` what was made of its last
+    ones, oldest first, as far as it has not been deleted. ``arguments`` is JSON text, null where
     it is hidden. ``declared``: code defines it. ``broken`` says why nothing is made of it. An edit
     names the ``revision`` that it was made from.
     """
@@ -37,6 +56,7 @@ class ScheduleView(Struct, frozen=True, kw_only=True):
     timezone: str
     when: str
     upcoming: list[datetime]
+    recent: list[OccurrenceView]
     catch_up: str
     overlap: str
     jitter: float
@@ -53,7 +73,7 @@ class ScheduleView(Struct, frozen=True, kw_only=True):
     broken: str | None
 
     @classmethod
-    def of(cls, info: ScheduleInfo, veil: Veil) -> ScheduleView:
+    def of(cls, info: ScheduleInfo, recent: list[OccurrenceView], veil: Veil) -> ScheduleView:
         """With its next times."""
         schedule, template = info.schedule, info.schedule.template
         every = schedule.timing.every
@@ -66,8 +86,9 @@ class ScheduleView(Struct, frozen=True, kw_only=True):
             cron=schedule.timing.cron,
             every=None if every is None else every / 1000,
             timezone=schedule.timing.timezone,
-            when=_when(schedule.timing),
-            upcoming=[] if info.paused_at else _upcoming(schedule.timing, info.next_at),
+            when=in_words(schedule.timing),
+            upcoming=[] if info.paused_at else upcoming(schedule.timing, info.next_at),
+            recent=recent,
             catch_up=schedule.catch_up,
             overlap=schedule.overlap,
             jitter=schedule.jitter / 1000,
@@ -85,7 +106,7 @@ class ScheduleView(Struct, frozen=True, kw_only=True):
         )
 
 
-def _when(timing: Timing) -> str:
+def in_words(timing: Timing) -> str:
     """Its times in words, as far as they can be read here."""
     if timing.cron is None:
         return f"every {written((timing.every or 0) / 1000)}"
@@ -95,7 +116,7 @@ def _when(timing: Timing) -> str:
         return timing.cron
 
 
-def _upcoming(timing: Timing, first: datetime | None) -> list[datetime]:
+def upcoming(timing: Timing, first: datetime | None) -> list[datetime]:
     """The next times from ``first`` on, as far as they can be told here."""
     found: list[datetime] = []
     try:

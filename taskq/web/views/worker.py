@@ -1,19 +1,43 @@
-"""Workers that are alive."""
+"""Workers: those that are alive, and those that were lost."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
 from msgspec import Struct
 
-from taskq.snapshot import WorkerInfo
+from taskq.snapshot import ActivityInfo, WorkerInfo
+
+
+class RunningView(Struct, frozen=True, kw_only=True):
+    """An activity that a worker holds. ``started_at`` is when this attempt began; another worker
+    may take it after ``lease_until``."""
+
+    id: UUID
+    type: str
+    started_at: datetime | None
+    lease_until: datetime | None
+    attempt: int
+
+    @classmethod
+    def of(cls, info: ActivityInfo) -> RunningView:
+        """Without what it was given."""
+        return cls(
+            id=info.id,
+            type=info.type,
+            started_at=info.started_at,
+            lease_until=info.lease_until,
+            attempt=info.attempts,
+        )
 
 
 class WorkerView(Struct, frozen=True, kw_only=True):
-    """A running worker. ``types`` empty: every type. ``suspended`` attempts wait for others,
+    """A worker. ``types`` empty: every type. ``suspended`` attempts wait for others,
     ``threads_stuck`` outlived their timeout and still hold a slot. ``seen_at`` is its latest
-    heartbeat."""
+    heartbeat; ``lost``: that is more than a minute ago, and it did not say that it would end.
+    ``running`` is what it holds, the longest first, up to 20."""
 
     id: UUID
     name: str
@@ -30,10 +54,12 @@ class WorkerView(Struct, frozen=True, kw_only=True):
     async_backend: str
     started_at: datetime
     seen_at: datetime
+    lost: bool
+    running: list[RunningView]
 
     @classmethod
-    def of(cls, worker: WorkerInfo) -> WorkerView:
-        """As it reported itself."""
+    def of(cls, worker: WorkerInfo, running: Iterable[ActivityInfo], *, lost: bool) -> WorkerView:
+        """As it reported itself, with what the store says that it holds."""
         return cls(
             id=worker.id,
             name=worker.name,
@@ -50,4 +76,6 @@ class WorkerView(Struct, frozen=True, kw_only=True):
             async_backend=worker.async_backend,
             started_at=worker.started_at,
             seen_at=worker.seen_at,
+            lost=lost,
+            running=[RunningView.of(info) for info in running],
         )
