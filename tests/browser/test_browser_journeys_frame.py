@@ -106,9 +106,7 @@ def test_the_theme_follows_the_system_until_it_is_turned_and_is_remembered(
     assert _theme(page) == other
 
 
-def test_who_works_is_shown_and_the_page_is_live(
-    scene: Scene, visitor: Visitor
-) -> None:
+def test_who_works_is_shown_and_the_page_is_live(scene: Scene, visitor: Visitor) -> None:
     page = visitor.open(scene, PAGES["workers"])
     ready(page)
     page.get_by_role("status").filter(has_text=re.compile("^Live$")).wait_for()
