@@ -31,7 +31,7 @@ class Chart extends HTMLElement {
   #hidden = new Set();
   #chosen = null;
   #width = 0;
-  #drawing = svg("svg", { role: "img", tabindex: "0" });
+  #drawing = svg("svg", { role: "img", tabindex: "0", "aria-label": "Nothing yet" });
   #mark = svg("line", { class: "grid", y1: 8, y2: BOTTOM });
   #legend = h("div", { class: "legend" });
   #time = h("time");

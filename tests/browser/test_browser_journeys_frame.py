@@ -1,0 +1,128 @@
+"""What somebody does on any page: goes about by keys, looks for something, turns the theme, and
+watches what works."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.pages import PAGES, needs, ready
+from tests.browser.scene import Scene
+from tests.browser.visitor import Visitor
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+KEYS = {
+    "overview": "o",
+    "activities": "a",
+    "queues": "q",
+    "types": "t",
+    "workers": "w",
+    "schedules": "s",
+    "dead": "d",
+    "bulk": "b",
+    "audit": "u",
+    "settings": ",",
+}
+
+
+def _theme(page: Page) -> str:
+    """How the page is painted: by how bright its ground is."""
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return "dark" if sum(int(each) for each in re.findall(r"\d+", colour)[:3]) < 384 else "light"
+
+
+def _named(page: Page) -> str:
+    """The heading of the page whose first data is shown."""
+    ready(page)
+    return page.get_by_role("heading", level=1).inner_text()
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_g_and_a_letter_lead_to_a_page(scene: Scene, visitor: Visitor, name: str) -> None:
+    needs(PAGES[name])
+    page = visitor.open(scene, PAGES["workers" if name == "overview" else "overview"])
+    before = _named(page)
+    page.keyboard.press("g")
+    page.keyboard.press(KEYS[name])
+    page.wait_for_url(f"{scene.url}{PAGES[name]}")
+    current = page.get_by_role("navigation").locator("[aria-current]")
+    current.and_(page.locator(f"[href='{PAGES[name]}']")).wait_for()
+    page.wait_for_function("was => document.querySelector('h1')?.innerText !== was", arg=before)
+    assert _named(page) in current.inner_text()
+
+
+def test_j_and_k_walk_the_rows_and_stay_among_them(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, PAGES["workers"])
+    ready(page)
+    rows = page.get_by_role("table", name="Workers").locator("tbody tr")
+    rows.nth(1).wait_for()
+    for key, at in (("j", 0), ("j", 1), ("k", 0), ("k", 0)):
+        page.keyboard.press(key)
+        assert rows.nth(at).evaluate("row => row.contains(document.activeElement)"), key
+
+
+def test_a_question_mark_tells_the_keys_and_escape_goes_back(
+    scene: Scene, visitor: Visitor
+) -> None:
+    page = visitor.open(scene, PAGES["workers"])
+    ready(page)
+    page.keyboard.press("?")
+    told = page.get_by_role("dialog", name="Keys")
+    told.get_by_text("next row").wait_for()
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    assert page.url.endswith(PAGES["workers"])
+    page.keyboard.press("Escape")
+    told.wait_for(state="detached")
+
+
+def test_a_slash_leads_to_the_search_where_letters_are_only_typed(
+    scene: Scene, visitor: Visitor
+) -> None:
+    page = visitor.open(scene, PAGES["workers"])
+    ready(page)
+    page.keyboard.press("/")
+    page.keyboard.type("go?/")
+    assert page.get_by_role("searchbox", name="Search activities").input_value() == "go?/"
+    assert page.get_by_role("dialog").count() == 0
+    assert page.url.endswith(PAGES["workers"])
+
+
+@pytest.mark.parametrize(("system", "other"), [("light", "dark"), ("dark", "light")])
+def test_the_theme_follows_the_system_until_it_is_turned_and_is_remembered(
+    scene: Scene, visitor: Visitor, system: str, other: str
+) -> None:
+    page = visitor.open(scene, PAGES["workers"], theme=system)
+    ready(page)
+    assert _theme(page) == system
+    page.get_by_role("button", name="Light or dark").click()
+    assert _theme(page) == other
+    page.reload()
+    ready(page)
+    assert _theme(page) == other
+
+
+def test_who_works_is_shown_and_the_page_is_live(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, PAGES["workers"])
+    ready(page)
+    page.get_by_role("status").filter(has_text=re.compile("^Live$")).wait_for()
+    table = page.get_by_role("table", name="Workers")
+    for name in ("shop-1", "shop-2"):
+        table.get_by_role("row").filter(has_text=name).wait_for()
+
+
+def test_a_lost_connection_is_told_and_heals_by_itself(scene: Scene, visitor: Visitor) -> None:
+    """The reader has no network for a while."""
+    page = visitor.open(scene, PAGES["workers"])
+    visitor.guard(page).excuse("ERR_INTERNET_DISCONNECTED")
+    ready(page)
+    state = page.locator("#live")
+    state.filter(has_text="Live").wait_for()
+    page.context.set_offline(True)
+    state.filter(has_text="Offline").wait_for()
+    page.context.set_offline(False)
+    state.filter(has_text="Live").wait_for()

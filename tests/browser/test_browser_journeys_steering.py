@@ -1,0 +1,35 @@
+"""What an operator does to what waits."""
+
+from __future__ import annotations
+
+from tests.browser.pages import PAGES, needs, ready
+from tests.browser.scene import Scene
+from tests.browser.visitor import Visitor
+
+
+def test_an_operator_pauses_a_queue_with_a_reason_and_resumes_it(
+    scene: Scene, visitor: Visitor
+) -> None:
+    needs(PAGES["queues"])
+    page = visitor.open(scene, PAGES["queues"], role="operator")
+    ready(page)
+    page.get_by_role("button", name="Pause billing").click()
+    dialog = page.get_by_role("dialog", name="Pause billing")
+    dialog.get_by_label("Reason").fill("the bank is away")
+    dialog.get_by_role("button", name="Pause", exact=True).click()
+    dialog.wait_for(state="detached")
+    row = page.get_by_role("row").filter(has_text="the bank is away")
+    row.get_by_role("button", name="Resume billing").click()
+    [billing] = [each for each in scene.get("queues")["items"] if each["name"] == "billing"]
+    assert billing["paused"]["reason"] == "the bank is away"
+    dialog = page.get_by_role("dialog", name="Resume billing")
+    dialog.get_by_role("button", name="Resume", exact=True).click()
+    page.get_by_role("button", name="Pause billing").wait_for()
+
+
+def test_a_viewer_is_offered_no_command(scene: Scene, visitor: Visitor) -> None:
+    needs(PAGES["queues"])
+    page = visitor.open(scene, PAGES["queues"], role="viewer")
+    ready(page)
+    page.get_by_role("table", name="Queues").get_by_role("row").nth(1).wait_for()
+    assert page.locator("main").get_by_role("button").count() == 0
