@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
-
-import pytest
-
-import taskq.web
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -34,17 +29,6 @@ PAGES: Mapping[str, str] = {
     "settings": "#/settings",
 }
 """By name, in order; ``{tree}`` stands for the id of that activity."""
-
-MODULES = Path(taskq.web.__file__).parent / "static" / "pages"
-
-
-def needs(address: str) -> None:
-    """Skip the test where this package has no module of the page at that address."""
-    path = address.removeprefix("#/").partition("?")[0].split("/")
-    details = {"activities": "activity", "schedules": "schedule"}
-    module = details[path[0]] if len(path) > 1 else path[0] or "overview"
-    if not (MODULES / f"{module}.js").exists():
-        pytest.skip(f"the console has no page {module} yet")
 
 
 FIRST_DATA = """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.burst import ALLOWED, endured, tasks
-from tests.browser.pages import PAGES, addresses, needs, ready
+from tests.browser.pages import addresses, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
 
@@ -24,7 +24,6 @@ def test_a_burst_blocks_no_page_and_is_drawn_a_few_times_a_second(
     browser: Browser, scene: Scene, visitor: Visitor, name: str
 ) -> None:
     """What a task takes is processor time: how busy the machine is does not count."""
-    needs(PAGES[name])
     page = visitor.open(scene, addresses(scene.ids)[name])
     ready(page)
     burst = endured(browser, page, scene.app, name, SECONDS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.pages import PAGES, needs, ready
+from tests.browser.pages import PAGES, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
 
@@ -43,7 +43,6 @@ def _named(page: Page) -> str:
 
 @pytest.mark.parametrize("name", KEYS)
 def test_a_g_and_a_letter_lead_to_a_page(scene: Scene, visitor: Visitor, name: str) -> None:
-    needs(PAGES[name])
     page = visitor.open(scene, PAGES["workers" if name == "overview" else "overview"])
     before = _named(page)
     page.keyboard.press("g")

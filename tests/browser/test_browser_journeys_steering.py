@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.browser.pages import PAGES, needs, ready
+from tests.browser.pages import PAGES, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
 
@@ -10,7 +10,6 @@ from tests.browser.visitor import Visitor
 def test_an_operator_pauses_a_queue_with_a_reason_and_resumes_it(
     scene: Scene, visitor: Visitor
 ) -> None:
-    needs(PAGES["queues"])
     page = visitor.open(scene, PAGES["queues"], role="operator")
     ready(page)
     page.get_by_role("button", name="Pause billing").click()
@@ -28,7 +27,6 @@ def test_an_operator_pauses_a_queue_with_a_reason_and_resumes_it(
 
 
 def test_a_viewer_is_offered_no_command(scene: Scene, visitor: Visitor) -> None:
-    needs(PAGES["queues"])
     page = visitor.open(scene, PAGES["queues"], role="viewer")
     ready(page)
     page.get_by_role("table", name="Queues").get_by_role("row").nth(1).wait_for()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser.accessible import contrast, focus, nameless, overflow, structure
 from tests.browser.canaries import VISIBLE, infested, spared
-from tests.browser.pages import PAGES, addresses, needs, ready
+from tests.browser.pages import PAGES, addresses, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
 
@@ -26,7 +26,6 @@ SMUGGLED = """
 
 @pytest.mark.parametrize("name", PAGES)
 def test_everybody_can_use_a_page(scene: Scene, visitor: Visitor, name: str) -> None:
-    needs(PAGES[name])
     page = visitor.open(scene, addresses(scene.ids)[name])
     ready(page)
     found = [*structure(page), *nameless(page), *contrast(page)]
@@ -63,7 +62,6 @@ CANARY_PAGES = {
 @pytest.mark.parametrize("name", CANARY_PAGES)
 def test_no_stored_byte_is_ever_markup(canaries: Scene, visitor: Visitor, name: str) -> None:
     """threat:T5: it appears, and only as text; the guard sees what it would have done."""
-    needs(CANARY_PAGES[name])
     page = visitor.open(canaries, CANARY_PAGES[name].format(**canaries.ids))
     assert VISIBLE in _shown(page)
     assert page.evaluate(SMUGGLED) == []

@@ -96,7 +96,7 @@ export function words(name) {
 export function pretty(text) {
   let made = "";
   let depth = 0;
-  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
   tokens.forEach((token, place) => {
     const closes = token === "}" || token === "]";
     if (closes) depth -= 1;

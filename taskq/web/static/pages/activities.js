@@ -7,8 +7,9 @@ import { brief, count, duration, plural, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { preferences } from "../core/preferences.js";
+import { may } from "../core/session.js";
 import { bulkButtons } from "../parts/bulk.js";
-import { cancel, retry } from "../parts/acts.js";
+import { cancel, OVER, retry } from "../parts/acts.js";
 import { chip, empty, STATES } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
@@ -39,11 +40,17 @@ class Activities extends Page {
     this.listen(live, "stats", () => this.#drawTabs());
     this.listen(live, "activities", () => this.soon(2000));
     this.keys({
-      r: ["retry", () => this.table.current && retry(this.table.current)],
-      c: ["cancel", () => this.table.current && cancel(this.table.current)],
+      r: ["retry", () => this.#act(retry, true)],
+      c: ["cancel", () => this.#act(cancel, false)],
       n: ["next page", () => this.more.querySelector("[data-focus=next]")?.click()],
       p: ["page before", () => this.more.querySelector("[data-focus=before]")?.click()],
     });
+  }
+
+  /** Do what a key is for to the row that has the focus, where its state and the role allow it. */
+  async #act(act, over) {
+    const item = this.table.current;
+    if (item && may("operator") && OVER.has(item.status) === over) await act(item);
   }
 
   #selects() {

@@ -6,7 +6,8 @@ import { h, redraw } from "../core/dom.js";
 import { duration, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
-import { acts, cancel, retry } from "../parts/acts.js";
+import { may } from "../core/session.js";
+import { acts, cancel, OVER, retry } from "../parts/acts.js";
 import { copyButton } from "../parts/copy.js";
 import { json } from "../parts/json.js";
 import { activityLink, chip, choice, empty, facts, meter, panel } from "../parts/status.js";
@@ -24,9 +25,16 @@ class Activity extends Page {
       if (detail.some((event) => event.id === this.id || event.root_id === this.activity?.root_id)) this.soon(500);
     });
     this.keys({
-      r: ["retry", async () => (await retry(this.activity)) && this.refresh()],
-      c: ["cancel", async () => (await cancel(this.activity)) && this.refresh()],
+      r: ["retry", () => this.#act(retry, true)],
+      c: ["cancel", () => this.#act(cancel, false)],
     });
+  }
+
+  /** Do what a key is for, where the state and the role allow it. */
+  async #act(act, over) {
+    if (!this.activity || !may("operator") || OVER.has(this.activity.status) !== over) return;
+    await act(this.activity);
+    this.refresh();
   }
 
   async read(signal) {

@@ -6,7 +6,8 @@ import { h } from "../core/dom.js";
 import { may } from "../core/session.js";
 import { command } from "./dialog.js";
 
-const OVER = new Set(["completed", "failed", "dead_letter", "cancelled"]);
+/** States that have ended. */
+export const OVER = new Set(["completed", "failed", "dead_letter", "cancelled"]);
 const WAITS = new Set(["scheduled", "retrying"]);
 const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
 
@@ -74,7 +75,7 @@ async function remove(activity) {
   return gone;
 }
 
-/** The buttons that fit; `after()` is called when something was done. */
+/** The buttons that fit; `after()` is called when the dialog is closed: what is shown may be out of date. */
 export function acts(activity, after) {
   const { status } = activity;
   const all = [
@@ -85,6 +86,6 @@ export function acts(activity, after) {
     [!OVER.has(status) && may("operator"), "Cancel", cancel, "danger"],
     [status !== "processing" && may("admin"), "Delete", remove, "danger"],
   ];
-  const button = ([, label, act, kind]) => h("button", { class: kind, "data-focus": `act ${label}`, on: { click: async () => (await act(activity)) && after() } }, label);
+  const button = ([, label, act, kind]) => h("button", { class: kind, "data-focus": `act ${label}`, on: { click: async () => ((await act(activity)) && act === remove) || after() } }, label);
   return h("div", { class: "row" }, all.filter(([can]) => can).map(button));
 }
