@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.burst import ALLOWED, endured, tasks
+from tests.browser.burst import endured, tasks
 from tests.browser.pages import addresses, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
@@ -20,15 +20,14 @@ DRAWS = 6
 
 
 @pytest.mark.parametrize("name", ["overview", "activities"])
-def test_a_burst_blocks_no_page_and_is_drawn_a_few_times_a_second(
+def test_a_burst_is_drawn_a_few_times_a_second(
     browser: Browser, scene: Scene, visitor: Visitor, name: str
 ) -> None:
-    """What a task takes is processor time: how busy the machine is does not count."""
+    """How long its tasks are is what ``./scripts/burst`` says."""
     page = visitor.open(scene, addresses(scene.ids)[name])
     ready(page)
     burst = endured(browser, page, scene.app, name, SECONDS)
     assert burst.made > 0
-    assert burst.longest <= ALLOWED, burst
     assert burst.draws <= DRAWS * SECONDS + 1, burst
 
 

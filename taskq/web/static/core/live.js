@@ -10,6 +10,8 @@
 import { address, get } from "./api.js";
 
 export const BEAT = 250;
+/** Events of activities that are read one by one in a beat; of more, the lists are read anew. */
+const MOST = 500;
 const PATIENCE = [1000, 2000, 5000, 10000, 30000];
 
 class Live extends EventTarget {
@@ -47,10 +49,9 @@ class Live extends EventTarget {
 
   #heard(kind, event) {
     if (event.lastEventId) this.#last = event.lastEventId;
-    const data = JSON.parse(event.data);
     if (kind === "stale" || kind === "live") this.#become(kind);
-    else if (kind === "activity") this.#news.activities.push(data);
-    else if (kind === "stats" || kind === "control") this.#news[kind] = data;
+    else if (kind === "activity") this.#news.activities.push(event.data);
+    else if (kind === "stats" || kind === "control") this.#news[kind] = JSON.parse(event.data);
     if (kind === "gap" || kind === "reset" || kind === "live") this.#news.again = true;
     this.#beat ||= setTimeout(() => this.#tell(), BEAT);
   }
@@ -62,8 +63,9 @@ class Live extends EventTarget {
     if (stats) this.stats = stats;
     if (stats) this.#dispatch("stats", stats);
     if (control) this.#dispatch("control", control);
-    if (activities.length) this.#dispatch("activities", activities);
-    if (again) this.#dispatch("again");
+    const few = activities.length <= MOST;
+    if (activities.length && few) this.#dispatch("activities", activities.map((text) => JSON.parse(text)));
+    if (again || !few) this.#dispatch("again");
   }
 
   #lost(state) {
