@@ -9,6 +9,7 @@ import { Page } from "../core/page.js";
 import { preferences } from "../core/preferences.js";
 import { may } from "../core/session.js";
 import { bulkButtons } from "../parts/bulk.js";
+import { filterBox } from "../parts/filter.js";
 import { cancel, OVER, retry } from "../parts/acts.js";
 import { chip, empty, STATES } from "../parts/status.js";
 import { table } from "../parts/table.js";
@@ -26,16 +27,13 @@ class Activities extends Page {
   start() {
     this.tabs = h("div", { class: "choice", role: "group", "aria-label": "State" });
     this.problem = h("div", { role: "alert" });
-    this.search = h("input", { type: "search", "aria-label": "Filter", "data-search": true, placeholder: "status:failed type:send_* age>1h \"timed out\"", maxlength: 2000, autocomplete: "off", spellcheck: "false", list: "offered" });
-    this.offered = h("datalist", { id: "offered" });
+    this.filterBox = filterBox(this.params.q ?? "", (q) => this.#ask({ q }));
     this.found = h("p", { class: "soft", role: "status" });
     this.bulk = h("div", { class: "row" });
     this.more = h("div", { class: "row" });
     this.table = table({ label: "Activities", columns: COLUMNS, href: (item) => link(["activities", item.id]), selectable: true });
-    const form = h("form", { class: "row", on: { submit: (event) => { event.preventDefault(); this.#ask({ q: this.search.value.trim() }); } } },
-      h("div", { class: "grow" }, this.search, this.offered), h("button", { class: "primary" }, "Search"), this.#selects());
-    this.body.append(this.tabs, form, this.problem, h("div", { class: "row" }, this.found, this.bulk), this.table, this.more);
-    this.listen(this.search, "input", () => this.#offer());
+    const asked = h("div", { class: "row" }, h("div", { class: "grow" }, this.filterBox), this.#selects());
+    this.body.append(this.tabs, asked, this.problem, h("div", { class: "row" }, this.found, this.bulk), this.table, this.more);
     this.listen(this.table, "picked", () => this.#drawBulk());
     this.listen(live, "stats", () => this.#drawTabs());
     this.listen(live, "activities", () => this.soon(2000));
@@ -76,17 +74,6 @@ class Activities extends Page {
     return [status && `status:${status}`, q].filter(Boolean).join(" ");
   }
 
-  async #offer() {
-    const { value, selectionStart: at } = this.search;
-    try {
-      const { start, end, items } = await get("suggestions", { q: value, at }, this.signal);
-      if (this.search.value !== value) return;
-      redraw(this.offered, items.map((item) => h("option", { value: value.slice(0, start) + item.text + value.slice(end) }, item.detail || item.label)));
-    } catch (error) {
-      if (error.status !== 400 && error.name !== "AbortError") throw error; // what is half typed need not be right
-    }
-  }
-
   async read(signal) {
     const { params } = this;
     const wanted = params.order && NEEDS[params.order];
@@ -105,7 +92,7 @@ class Activities extends Page {
 
   draw({ items, next, searched_to: to, total }) {
     const { params } = this;
-    if (document.activeElement !== this.search) this.search.value = params.q ?? "";
+    this.filterBox.value = params.q ?? "";
     this.order.value = params.order ?? "newest";
     this.size.value = params.limit ?? preferences.get("size");
     this.roots.value = params.roots ?? "";

@@ -6,9 +6,10 @@ import { h, redraw } from "../core/dom.js";
 import { clock, duration } from "../core/format.js";
 import { Page } from "../core/page.js";
 import { json } from "../parts/json.js";
+import { runs } from "../parts/spark.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { time } from "../parts/time.js";
-import { history, scheduleButtons } from "./schedules.js";
+import { scheduleButtons } from "./schedules.js";
 
 class Schedule extends Page {
   title = here().path[1];
@@ -24,7 +25,7 @@ class Schedule extends Page {
     const last = [...item.recent].reverse().map((run) => h("li", { class: "row" }, chip(run.status), time(run.at), activityLink(run.id), h("small", {}, duration(run.duration))));
     redraw(this.body,
       item.broken && h("p", { class: "problem" }, item.broken),
-      panel(item.when, history(item.recent), facts([
+      panel(item.when, runs(item.recent), facts([
         ["Type", item.type], ["Queue", item.queue], ["Cron", item.cron], ["Every", item.every && duration(item.every)], ["Zone", item.timezone],
         ["Missed times", item.catch_up], ["Overlap", item.overlap], ["Jitter", item.jitter ? duration(item.jitter) : null], ["Made", item.fired], ["Skipped", item.skipped],
         ["Declared", item.declared ? "in code" : "by an operator"], ["Revision", item.revision],

@@ -8,6 +8,7 @@ import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
 import { command } from "../parts/dialog.js";
+import { runs } from "../parts/spark.js";
 import { empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
@@ -46,13 +47,6 @@ export function scheduleButtons(item, after) {
     may("admin") && button("Delete", give("delete", { danger: true, text: item.declared ? "It is declared in code, and comes back with the next worker." : null }), "small danger"));
 }
 
-/** One bar for each of the last times, by how it ended. */
-export function history(recent = []) {
-  if (!recent.length) return "–";
-  const bar = ({ id, at, status }) => h("a", { class: `run is-${status}`, href: link(["activities", id]), title: `${at} ${words(status)}`, "aria-label": `${at} ${words(status)}` });
-  return h("span", { class: "runs" }, recent.map(bar));
-}
-
 function create() {
   const fields = [
     { name: "name", label: "Name", required: true, max: 200 }, { name: "type", label: "Type of the activity", required: true },
@@ -75,7 +69,7 @@ function columns(after) {
     { label: "Schedule", cell: (item) => [h("b", {}, item.name), h("small", {}, item.type)] },
     { label: "When", cell: (item) => [item.when, h("small", {}, item.cron ? `${item.cron} ${item.timezone}` : ""), item.broken && h("small", { class: "is-failed" }, item.broken)] },
     { label: "Next", cell: (item) => (item.paused_at ? h("span", { class: "is-pending" }, "paused") : time(item.next_at, "ago")) },
-    { label: "Last times", cell: (item) => history(item.recent) },
+    { label: "Last times", cell: (item) => runs(item.recent) },
     { label: "Made", cell: (item) => plural(item.fired, "time") },
     { label: "", cell: (item) => scheduleButtons(item, after) },
   ];

@@ -16,7 +16,7 @@ export function spark(values, label) {
 }
 
 /** A schedule's `recent` times, oldest first: a bar for each, coloured by what became of it. */
-export function runs(recent) {
+export function runs(recent = []) {
   const run = ({ at, id, status, duration: seconds }) => {
     const took = seconds === null ? "" : `, ${duration(seconds)}`;
     const title = `${words(status)}${took}\n${exact(at)}`;
