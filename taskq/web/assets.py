@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -18,9 +19,10 @@ PAGES: Final = ("index.html", "login.html")
 
 
 class Asset(Struct, frozen=True):
-    """A file."""
+    """A file, as it is and by gzip."""
 
     content: bytes
+    packed: bytes
     media_type: str
 
 
@@ -48,4 +50,5 @@ def _below(folder: Traversable, prefix: str) -> Iterator[tuple[str, Asset]]:
         if entry.is_dir():
             yield from _below(entry, f"{prefix}{entry.name}/")
         elif (kind := TYPES.get(PurePath(entry.name).suffix)) is not None:
-            yield prefix + entry.name, Asset(entry.read_bytes(), kind)
+            content = entry.read_bytes()
+            yield prefix + entry.name, Asset(content, gzip.compress(content, mtime=0), kind)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
-from litestar import Response, get
+from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
@@ -32,13 +34,27 @@ async def login() -> Response[str]:
 
 
 @get("/static/{version:str}/{name:path}", include_in_schema=False)
-async def static(version: FromPath[str], name: FromPath[Path]) -> Response[bytes]:
+async def static(
+    request: Request[Any, Any, Any], version: FromPath[str], name: FromPath[Path]
+) -> Response[bytes]:
     """A file of the page, of this version; 404 for all that is not on the list (threat:T25)."""
     found = _ASSETS.files.get(name.as_posix().lstrip("/")) if version == _ASSETS.version else None
     if found is None:
         raise Problem(404, "not_found", "there is no such file")
-    headers = {"cache-control": _FOR_EVER}
-    return Response(found.content, media_type=found.media_type, headers=headers)
+    headers = {"cache-control": _FOR_EVER, "vary": "accept-encoding"}
+    content = found.content
+    if takes_gzip(request.headers.get("accept-encoding", "")):
+        headers["content-encoding"], content = "gzip", found.packed
+    return Response(content, media_type=found.media_type, headers=headers)
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Whether this ``Accept-Encoding`` takes gzip (RFC 9110, 12.5.3)."""
+    for each in accepted.lower().split(","):
+        name, *parameters = each.replace(" ", "").split(";")
+        if name == "gzip":
+            return not any(re.fullmatch(r"q=0(\.0*)?", one) for one in parameters)
+    return False
 
 
 PAGES: tuple[HTTPRouteHandler, ...] = (index, login, static)

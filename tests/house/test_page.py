@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import taskq.web
+from taskq.web import assets
 
 STATIC = Path(taskq.web.__file__).parent / "static"
 MODULES = sorted(STATIC.rglob("*.js"))
@@ -37,6 +38,12 @@ def test_the_pages_of_html_have_no_script_and_no_style_of_their_own() -> None:
     for page in STATIC.glob("*.html"):
         text = page.read_text()
         assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|<style", text)
+
+
+def test_the_whole_page_travels_in_80_kb() -> None:
+    """All modules and the stylesheet, as whoever opens every page gets them."""
+    files = assets.load().files.values()
+    assert sum(len(file.packed) for file in files) <= 80_000
 
 
 def test_files_of_the_page_are_small() -> None:

@@ -367,6 +367,32 @@ async def test_one_who_does_not_read_is_told_what_it_missed_and_no_other_notices
     assert not fast.of("gap")
 
 
+async def test_of_more_than_one_wants_at_once_it_is_told_that_they_are_missing(
+    house: House,
+) -> None:
+    """threat:T8: what is paused, and that the store was lost, it is told all the same."""
+    async with anyio.create_task_group() as group:
+        fast = await listening(group, house.asgi)
+        busy = house.hub.subscribe(most=3)
+        busy.take()
+        for count in range(1, 5):
+            house.stage.add()
+            await fast.until(lambda count=count: len(fast.whats) == count)
+        command = Command(actor="ada")
+        at_once(house.stage.store.pause(Kind.QUEUE, "mail", command=command))
+        await fast.until(lambda: fast.of("control"))
+        taken = [each for each in busy.take() if each.event.kind != "stats"]
+        house.stage.add()
+        await fast.until(lambda: len(fast.whats) == 5)
+        later = [each for each in busy.take() if each.event.kind != "stats"]
+        busy.close()
+        await leave(fast)
+    assert [each.event.kind for each in taken] == ["gap", "control"]
+    assert taken[0].event.written(Form.FULL) == b'{"reason":"many","missed":4}'
+    assert [each.event.kind for each in later] == ["activity"]
+    assert not fast.of("gap")
+
+
 async def test_closed_all_streams_end_at_once_and_the_store_is_watched_no_more(
     house: House,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
@@ -236,6 +237,22 @@ async def test_a_file_of_this_version_may_be_kept_for_ever(console: Shell) -> No
         assert (answer.status, answer.body) == (200, file.content)
         assert answer.header("content-type") == f"{file.media_type}; charset=utf-8"
         assert answer.header("cache-control") == "public, max-age=31536000, immutable"
+
+
+async def test_a_file_of_the_page_travels_packed_to_whoever_can_unpack_it(console: Shell) -> None:
+    files = assets.load()
+    [name, file] = ["app.js", files.files["app.js"]]
+    takes = [HOST, ("accept-encoding", "br, GZip;q=0.5")]
+    answer = await ask(console, "GET", f"/static/{files.version}/{name}", takes)
+    assert answer.header("content-encoding") == "gzip"
+    assert gzip.decompress(answer.body) == file.content
+    assert answer.header("content-length") == str(len(answer.body))
+    for refused in ("", "br", "gzip;q=0", "gzip; q=0.00", "xgzip"):
+        plain = await ask(
+            console, "GET", f"/static/{files.version}/{name}", [HOST, ("accept-encoding", refused)]
+        )
+        assert plain.header("content-encoding") is None and plain.body == file.content, refused
+        assert plain.header("vary") == "accept-encoding"
 
 
 def test_all_files_are_on_the_list() -> None:

@@ -134,8 +134,9 @@ class ControlEvent(Struct, frozen=True, kw_only=True):
 class Gap(Struct, frozen=True, kw_only=True):
     """Events are missing here: ``missed`` of them, None where nobody knows.
 
-    ``reason``: "slow" (this client was, or its connection), "burst" (more happened than a look can
-    read), "backlog" (there is more unfinished work than can be followed, and some of it moved).
+    ``reason``: "slow" (this client was, or its connection), "many" (more waited for this client
+    than it wants at once), "burst" (more happened than a look can read), "backlog" (there is more
+    unfinished work than can be followed, and some of it moved).
     """
 
     reason: str

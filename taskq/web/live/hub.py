@@ -62,8 +62,9 @@ class Hub:
         """Whether the store is being watched."""
         return self._broadcast is not None
 
-    def subscribe(self, after: str | None = None) -> Subscription:
-        """A place, to be given back by its ``close``; ``after`` is the id that the client names.
+    def subscribe(self, after: str | None = None, most: int | None = None) -> Subscription:
+        """A place, to be given back by its ``close``; ``after`` is the id that the client names,
+        ``most`` how many events it wants at once.
 
         Raises Problem 503 where there is none left."""
         with self._lock:
@@ -76,7 +77,7 @@ class Hub:
                     headers={"retry-after": str(RETRY_AFTER)},
                 )
             broadcast = self._broadcast or self._start()
-            subscription = Subscription(broadcast, after, self._release)
+            subscription = Subscription(broadcast, after, self._release, most)
             self._subscriptions.add(subscription)
             return subscription
 

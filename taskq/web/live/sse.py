@@ -28,7 +28,8 @@ Recheck = Callable[[], Awaitable[bool]]
 
 
 class EventStream(ASGIResponse):
-    """A stream of events in one ``form``, from after the event with the id ``after``.
+    """A stream of events in one ``form``, from after the event with the id ``after``; of more than
+    ``most`` that have come together it tells none, but that they are missing.
 
     Its slot in the hub is taken when it is called and given back whichever way it ends: the client
     leaves, before the first byte too, or does not read, or may not listen any more, or the hub
@@ -42,19 +43,21 @@ class EventStream(ASGIResponse):
         hub: Hub,
         *,
         after: str | None = None,
+        most: int | None = None,
         form: Form = Form.FULL,
         recheck: Recheck | None = None,
     ) -> None:
         super().__init__(headers=HEADERS, media_type="text/event-stream")
         self._hub = hub
         self._after = after
+        self._most = most
         self._form = form
         self._recheck = recheck
         self._pace = hub.pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        subscription = self._hub.subscribe(self._after)
+        subscription = self._hub.subscribe(self._after, self._most)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_until_gone, receive, tasks.cancel_scope)

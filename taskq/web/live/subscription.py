@@ -28,16 +28,23 @@ class Subscription:
     It keeps a number, not events: however slow its client is, it costs nothing, and no other
     notices. ``bell`` rings when there may be something to take, ``ended`` when nothing will come.
     ``after`` is the id of the latest event that the client has had, None for one that is new.
+    ``most``: where more than so many wait for it, those of activities are passed over, and a gap
+    stands for them.
     """
 
     def __init__(
-        self, broadcast: Broadcast, after: str | None, release: Callable[[Subscription], None]
+        self,
+        broadcast: Broadcast,
+        after: str | None,
+        release: Callable[[Subscription], None],
+        most: int | None = None,
     ) -> None:
         self.bell = Doorbell()
         self.ended = Doorbell()
         self.broadcast = broadcast
         self._after = after
         self._release = release
+        self._most = most
         self._place: int | None = None
         self._stats: Event | None = None
 
@@ -75,13 +82,23 @@ class Subscription:
         if self._place is None:
             return
         ring = self.broadcast.ring
+        if self._most is not None and ring.last - self._place > self._most:
+            yield from self._passed_over(self._place)
         read = ring.after(self._place, BATCH)
         if read.missed:
-            gap = Event(Kind.GAP, Gap(reason="slow", missed=read.missed))
-            yield Message(gap, ring.id(read.first - 1))
+            yield Message(_gap("slow", read.missed), ring.id(read.first - 1))
         for number, event in enumerate(read.items, read.first):
             yield Message(event, ring.id(number))
         self._place = read.place
+
+    def _passed_over(self, place: int) -> Iterator[Message]:
+        """A gap for all that waits, and what of it is not of activities."""
+        ring = self.broadcast.ring
+        read = ring.after(place, ring.last - place)
+        kept = [each for each in read.items if each.kind is not Kind.ACTIVITY]
+        self._place = read.place
+        yield Message(_gap("many", read.place - place - len(kept)), ring.id(read.place))
+        yield from map(Message, kept)
 
     def _numbers(self) -> Iterator[Message]:
         """The newest numbers only: nobody needs those before."""
@@ -89,3 +106,7 @@ class Subscription:
         if self._place is not None and stats is not None and stats is not self._stats:
             self._stats = stats
             yield Message(stats)
+
+
+def _gap(reason: str, missed: int) -> Event:
+    return Event(Kind.GAP, Gap(reason=reason, missed=missed))

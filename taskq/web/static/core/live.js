@@ -10,8 +10,8 @@
 import { address, get } from "./api.js";
 
 export const BEAT = 250;
-/** Events of activities that are read one by one in a beat; of more, the lists are read anew. */
-const MOST = 500;
+/** Events that are worth reading one by one; of more at once a gap is told, and the lists are read anew. */
+const MOST = 100;
 const PATIENCE = [1000, 2000, 5000, 10000, 30000];
 
 class Live extends EventTarget {
@@ -35,7 +35,7 @@ class Live extends EventTarget {
   #open() {
     if (this.#source || document.hidden) return;
     clearTimeout(this.#waiting);
-    const source = new EventSource(address("stream", { after: this.#last }));
+    const source = new EventSource(address("stream", { after: this.#last, most: MOST }));
     this.#source = source;
     source.addEventListener("open", () => {
       this.#tries = 0;
@@ -63,9 +63,8 @@ class Live extends EventTarget {
     if (stats) this.stats = stats;
     if (stats) this.#dispatch("stats", stats);
     if (control) this.#dispatch("control", control);
-    const few = activities.length <= MOST;
-    if (activities.length && few) this.#dispatch("activities", activities.map((text) => JSON.parse(text)));
-    if (again || !few) this.#dispatch("again");
+    if (activities.length) this.#dispatch("activities", activities.map((text) => JSON.parse(text)));
+    if (again) this.#dispatch("again");
   }
 
   #lost(state) {

@@ -31,7 +31,7 @@ export class Page extends HTMLElement {
     this.trouble = h("div", { class: "trouble", role: "alert" });
     this.body = h("div", { class: "body" });
     this.append(this.head, this.trouble, this.body);
-    this.listen(live, "again", () => this.soon(500));
+    this.listen(live, "again", () => this.soon(1000));
     this.listen(document, "visibilitychange", () => document.hidden || !this.#stale || this.refresh());
     this.start();
     this.refresh();
