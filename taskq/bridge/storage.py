@@ -160,7 +160,8 @@ class StorageThread:
         if others:
             await asyncio.wait(others, timeout=CANCEL_PATIENCE)
         with suppress(TimeoutError):  # a generator that will not close is left to the loop's end
-            await asyncio.wait_for(self._loop.shutdown_asyncgens(), CANCEL_PATIENCE)
+            async with asyncio.timeout(CANCEL_PATIENCE):
+                await self._loop.shutdown_asyncgens()
 
     def _end_after_accident(self, accident: BaseException) -> None:
         with self._gate:

@@ -190,6 +190,23 @@ def test_only_wanted_topics_are_listened_to(
     assert bridge.call_sync(channels) == {CHANNELS[Topic.READY], CHANNELS[Topic.DONE]}
 
 
+def test_a_session_whose_topics_change_as_it_is_closed_is_closed(
+    backend: PostgresBackend, bridge: ResidentBridge
+) -> None:
+    """Python 3.11's ``wait_for`` swallows a cancel that comes with what it waits for."""
+
+    async def close() -> bool:
+        listener = backend._hints._listener
+        assert listener is not None and listener._raw is not None
+        raw = listener._raw
+        listener._changed.set()
+        await listener.close()
+        return raw.is_closed()
+
+    bridge.call_sync(backend.watch, [Topic.READY], lambda _: None)
+    assert bridge.call_sync(close, deadline=10)
+
+
 def test_closing_sends_what_waits(watched: Watched, bridge: ResidentBridge) -> None:
     """design 7.8: the trailing one is always sent. seed:N12"""
     ids = [watched.submit() for _ in range(3)]
@@ -393,7 +410,9 @@ def test_nothing_goes_out_after_the_close() -> None:
 
 
 @pytest.mark.usefixtures("long_rests")
-def test_gathered_ids_are_all_sent_at_close() -> None:
+def test_gathered_ids_are_all_sent_at_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifying, "INTERVAL", 60.0)
+
     async def run() -> None:
         sent = Sent()
         ids = [new_id() for _ in range(500)]

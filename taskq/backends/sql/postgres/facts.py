@@ -225,7 +225,8 @@ async def _names(address: Address) -> bool:
             await _process(raw)
             async with other.transaction(isolation="read_committed"):
                 await other.fetch("SELECT 1")  # takes the session that was lent last
-                await asyncio.wait_for(_process(raw), PATIENCE)
+                async with asyncio.timeout(PATIENCE):
+                    await _process(raw)
         except TimeoutError:
             return False
         except PostgresError as error:

@@ -43,7 +43,8 @@ async def hears(raw: Raw, address: Address) -> bool:
     await raw.add_listener(channel, note)
     await _notify(channel, address)
     with suppress(TimeoutError):
-        await asyncio.wait_for(heard.wait(), PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            await heard.wait()
     await raw.remove_listener(channel, note)
     return heard.is_set()
 

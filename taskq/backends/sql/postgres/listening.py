@@ -70,7 +70,8 @@ class Listener:
         self._settled.clear()
         self._changed.set()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._settled.wait(), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                await self._settled.wait()
 
     async def close(self) -> None:
         """Listen no more."""
@@ -138,7 +139,8 @@ class Listener:
                 for topic in wanted:
                     self._tell(Hint(topic))
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), self._check)
+                async with asyncio.timeout(self._check):  # wait_for would swallow a cancel (3.11)
+                    await self._changed.wait()
                 continue
             if not await self._still(raw):
                 return
