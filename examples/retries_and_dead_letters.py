@@ -19,6 +19,7 @@ from taskq import (
 )
 
 taskq = TaskQ(retry=RetryPolicy(initial_delay=0.05, multiplier=1.5, jitter=0.1))
+news: list[str] = []
 told = anyio.Event()
 
 
@@ -35,7 +36,7 @@ async def deliver(message: str) -> str:
 
 async def tell_somebody(dead: DeadLetter) -> None:
     """A hook is an activity of its own: durable, retried, visible."""
-    print(f"dead: {dead.type}{dict(dead.arguments)} after {dead.retry_count} retries")
+    news.append(f"dead: {dead.type}{dict(dead.arguments)} after {dead.retry_count} retries")
     told.set()
 
 
@@ -64,6 +65,7 @@ async def main() -> None:
         except ActivityDeadLettered as dead:
             print(f"dead_letter: {dead.error.message}, {dead.error.attempts} attempts")
         await told.wait()
+        print(*news)
 
 
 if __name__ == "__main__":

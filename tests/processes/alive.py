@@ -31,14 +31,14 @@ def children(pid: int | None = None) -> set[int]:
     return found
 
 
-async def until(condition: Callable[[], object], within: float = 20.0) -> None:
+async def until(condition: Callable[[], object], within: float = 60.0) -> None:
     """Wait until a condition holds."""
     with anyio.fail_after(within):
         while not condition():
             await anyio.sleep(0.01)
 
 
-def until_sync(condition: Callable[[], object], within: float = 20.0) -> None:
+def until_sync(condition: Callable[[], object], within: float = 60.0) -> None:
     """The same without an event loop."""
     last = time.monotonic() + within
     while not condition():
