@@ -37,7 +37,7 @@ LAST = {
 LATER = {"N10", "N11", "N12", "N13", "N16"}
 """Those of later versions that are taken up."""
 
-PARTS = {"console", "Redis"}
+PARTS = {"Redis"}
 
 
 def test_every_row_is_there_once() -> None:

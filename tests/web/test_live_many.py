@@ -1,4 +1,4 @@
-"""A hundred who want to listen at the same time, some of whom do not behave."""
+"""A hundred who want to listen at the same time, some of whom do not behave. seed:B16"""
 
 from __future__ import annotations
 
