@@ -29,7 +29,7 @@ class Filter extends HTMLElement {
       event.preventDefault();
       this.#ask();
     };
-    this.append(h("form", { class: "row", role: "search", on: { submit: ask } }, h("div", { class: "grow completes" }, this.#box, this.#list), h("button", { class: "primary" }, "Search")));
+    this.append(h("form", { class: "row", on: { submit: ask } }, h("div", { class: "grow completes" }, this.#box, this.#list), h("button", { class: "primary" }, "Search")));
     this.#box.addEventListener("input", () => this.#soon());
     this.#box.addEventListener("keydown", (event) => this.#pressed(event));
     this.#box.addEventListener("blur", () => this.#close());
