@@ -8,7 +8,7 @@
 import { amend, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw, say } from "../core/dom.js";
-import { count, plural, words } from "../core/format.js";
+import { clock, count, plural, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { preferences } from "../core/preferences.js";
@@ -136,8 +136,9 @@ class Activities extends Page {
     if (!this.dataset.ready) this.narrowing.look();
     this.total = found.total;
     this.#drawTabs();
-    const { total, searched_to: to } = found;
-    say(this.found, `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${to ? `, looked back to ${to.slice(0, 19).replace("T", " ")} UTC` : ""}`);
+    const { total, searched_to: to, items } = found;
+    const far = to && items.length < Number(sizeOf(params)) ? `, looked back to ${clock(to)}` : "";
+    say(this.found, `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${far}`);
     this.#drawBulk();
     this.#drawMore();
   }
