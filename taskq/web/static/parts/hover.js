@@ -18,57 +18,78 @@ const LONGEST = 1200;
 const KNOWN = new Map();
 const MOST = 50;
 
+class Card {
+  #element = h("aside", { class: "hover", role: "tooltip", id: "hover", hidden: true });
+  #table;
+  #waiting = 0;
+  #wanted = null;
+  #described = null;
+  #mouse = 0;
+
+  constructor(table, signal) {
+    this.#table = table;
+    const on = (target, kind, act) => target.addEventListener(kind, act, { signal });
+    const away = () => this.#later(() => this.#leave(), LEAVES);
+    on(table, "pointerover", (event) => event.pointerType === "mouse" && this.#over(event.target.closest("tbody tr")));
+    on(table, "pointermove", (event) => (this.#mouse = event.clientX));
+    on(table, "pointerleave", away);
+    on(this.#element, "pointerenter", () => clearTimeout(this.#waiting));
+    on(this.#element, "pointerleave", away);
+    on(document, "keydown", (event) => event.key !== "i" && this.#leave());
+    on(document, "pointerdown", (event) => this.#element.contains(event.target) || this.#leave());
+    on(document, "scroll", () => this.#element.hidden || this.#leave());
+    signal.addEventListener("abort", () => {
+      this.#leave();
+      this.#element.remove();
+    });
+    document.body.append(this.#element);
+  }
+
+  /** Show it for the row that has the focus, or leave. */
+  turn() {
+    if (!this.#element.hidden) return this.#leave();
+    const row = this.#table.current && document.activeElement.closest("tr");
+    if (!row) return;
+    this.#described = row.querySelector("a.open");
+    this.#described?.setAttribute("aria-describedby", this.#element.id);
+    this.#show(row);
+  }
+
+  #over(row) {
+    if (!row) return;
+    if (this.#table.at(row)?.id === this.#wanted) clearTimeout(this.#waiting);
+    else this.#later(() => this.#show(row, this.#mouse), this.#element.hidden ? RESTS : LEAVES);
+  }
+
+  #later(act, wait) {
+    clearTimeout(this.#waiting);
+    this.#waiting = setTimeout(act, wait);
+  }
+
+  #leave() {
+    clearTimeout(this.#waiting);
+    this.#wanted = null;
+    this.#element.hidden = true;
+    this.#described?.removeAttribute("aria-describedby");
+  }
+
+  async #show(row, x = null) {
+    const item = this.#table.at(row);
+    if (!item || document.querySelector("dialog[open], details.menu[open]")) return;
+    this.#wanted = item.id;
+    const known = await read(item).catch(() => null);
+    const now = this.#table.querySelector(`tr[data-key="${item.id}"]`); // it may have been drawn anew meanwhile
+    if (!known || !now || this.#wanted !== item.id) return;
+    this.#element.replaceChildren(...content(known));
+    this.#element.hidden = false;
+    placed(this.#element, now.getBoundingClientRect(), x);
+  }
+}
+
 /** Let a table of activities have cards, until `signal` ends; answers what shows that of the current row. */
 export function hoverCards(table, signal) {
-  const card = h("aside", { class: "hover", role: "tooltip", id: "hover", hidden: true });
-  let waiting = 0;
-  let wanted = null;
-
-  const leave = () => {
-    clearTimeout(waiting);
-    wanted = null;
-    card.hidden = true;
-  };
-  const later = (act, wait) => {
-    clearTimeout(waiting);
-    waiting = setTimeout(act, wait);
-  };
-  const show = async (row) => {
-    const item = table.at(row);
-    if (!item || document.querySelector("dialog[open], details.menu[open]")) return;
-    wanted = item.id;
-    const known = await read(item).catch(() => null);
-    if (!known || wanted !== item.id || signal.aborted || !row.isConnected) return;
-    card.replaceChildren(...content(known));
-    card.hidden = false;
-    placed(card, row.getBoundingClientRect());
-  };
-  const over = (event) => {
-    if (event.pointerType !== "mouse") return;
-    const row = event.target.closest("tbody tr");
-    if (row && table.at(row)?.id === wanted) clearTimeout(waiting);
-    else if (row) later(() => show(row), card.hidden ? RESTS : LEAVES);
-  };
-
-  const on = (target, kind, act) => target.addEventListener(kind, act, { signal });
-  on(table, "pointerover", over);
-  on(table, "pointerleave", () => later(leave, LEAVES));
-  on(card, "pointerenter", () => clearTimeout(waiting));
-  on(card, "pointerleave", () => later(leave, LEAVES));
-  on(document, "keydown", (event) => event.key !== "i" && leave());
-  on(document, "pointerdown", (event) => card.contains(event.target) || leave());
-  on(document, "scroll", leave);
-  signal.addEventListener("abort", () => {
-    leave();
-    card.remove();
-  });
-  document.body.append(card);
-  return () => {
-    const row = table.current && document.activeElement.closest("tr");
-    if (!card.hidden) return leave();
-    row?.querySelector("a.open")?.setAttribute("aria-describedby", card.id);
-    if (row) show(row);
-  };
+  const card = new Card(table, signal);
+  return () => card.turn();
 }
 
 async function read(item) {
@@ -110,12 +131,13 @@ function cut(whole, more = false) {
   return lines.slice(0, LINES).join("\n") + (more || lines.length > LINES || whole.length > LONGEST ? "\n…" : "");
 }
 
-/** Below the row, or above it where there is more room. */
-function placed(card, row) {
+/** Below the row, or above it where there is more room; beside the mouse, whose way down stays free. */
+function placed(card, row, x) {
   const gap = 4;
   const { width, height } = card.getBoundingClientRect();
   const below = row.bottom + gap + height <= innerHeight || row.top < innerHeight - row.bottom;
   const top = below ? row.bottom + gap : row.top - gap - height;
   card.style.setProperty("top", `${Math.max(gap, Math.min(top, innerHeight - height - gap))}px`);
-  card.style.setProperty("left", `${Math.max(gap, Math.min(row.left + 48, innerWidth - width - gap))}px`);
+  const beside = x === null ? row.left + 48 : x + 24 + width + gap <= innerWidth ? x + 24 : x - 24 - width;
+  card.style.setProperty("left", `${Math.max(gap, Math.min(beside, innerWidth - width - gap))}px`);
 }
