@@ -19,10 +19,10 @@ const RATE = { name: "rate", label: "At most so many a second", type: "number", 
 /** By action: what it is called, who may, in which states there is something to do, what it asks for. */
 const ACTIONS = {
   retry: { label: "Retry", role: "operator", states: ["failed", "dead_letter", "cancelled"] },
-  cancel: { label: "Cancel", role: "operator", states: OPEN, danger: true, fields: [TREE] },
   run_now: { label: "Run now", role: "operator", states: WAITS },
   reschedule: { label: "Reschedule", role: "operator", states: ["pending", ...WAITS], fields: [WHEN] },
-  priority: { label: "Priority", role: "operator", states: OPEN, fields: [LEVEL] },
+  priority: { label: "Priority", go: "Change", role: "operator", states: OPEN, fields: [LEVEL] },
+  cancel: { label: "Cancel", role: "operator", states: OPEN, danger: true, fields: [TREE] },
   delete: { label: "Delete", role: "admin", states: [...OVER], danger: true },
 };
 
@@ -41,14 +41,14 @@ export function bulkButtons(ids, matching, states, after) {
 
 /** Count first, ask why, then give the command. `about` has `ids` or a `filter`. */
 export async function bulk(action, about) {
-  const { label, danger, fields = [], states } = ACTIONS[action];
+  const { label, go = label, danger, fields = [], states } = ACTIONS[action];
   const preview = about.filter === undefined ? null : await get("bulk/preview", { action, q: about.filter });
   const number = preview ? preview.count : about.ids.length;
   if (!number) return show(`${label}: nothing to do`, h("p", {}, `Of what ${about.filter} finds, nothing is ${states.map(words).join(" or ")}.`));
   const atLeast = preview && !preview.exact ? "at least " : "";
   return command("bulk", {
     title: `${label}: ${atLeast}${plural(number, "activity", "activities")}`, text: preview ? explained(about.filter, preview) : null,
-    fields: [...fields, RATE], danger, go: `${label} ${count(number)}`,
+    fields: [...fields, RATE], danger, go: `${go} ${count(number)}`,
     body: (values) => ({ action, ...about, ...(preview?.exact ? { expected: number } : {}), ...given(values) }),
     done: () => ["The workers do it: ", h("a", { href: link("bulk") }, "see how far it is")],
   });
@@ -56,7 +56,7 @@ export async function bulk(action, about) {
 
 function explained(filter, { by_status: by }) {
   const counts = Object.entries(by).filter(([, each]) => each).map(([status, each]) => `${count(each)} ${words(status)}`);
-  return h("p", {}, "All that ", h("code", {}, filter), ` finds and this can be done to: ${counts.join(", ")}.`);
+  return h("p", {}, "What ", h("code", {}, filter), ` finds, in states that allow it: ${counts.join(", ")}.`);
 }
 
 function given({ rate, when, priority, tree }) {
