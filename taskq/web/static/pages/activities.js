@@ -186,7 +186,7 @@ class Activities extends Page {
 
   #drawTabs() {
     const by = live.stats?.by_status ?? {};
-    const open = new Set((this.params.status ?? "").split(","));
+    const open = new Set((wanted(this.params).status ?? "").split(","));
     const tab = (status) => {
       const number = status && by[status] !== undefined ? h("small", {}, ` ${count(by[status], live.stats.cap)}`) : null;
       return h("button", { "aria-pressed": String(open.has(status)), "data-focus": `tab ${status}`, on: { click: () => this.#ask({ status }) } }, status ? words(status) : "all", number);
