@@ -59,6 +59,7 @@ async function route() {
   const name = [module, second].join("/");
   if (shown.name === name) return shown.page?.moved();
   shown = { name, page: null };
+  document.body.dataset.page = module;
   drawNav(first);
   const { default: Made } = await import(`./pages/${module}.js`);
   if (shown.name !== name) return;
@@ -132,6 +133,7 @@ async function start() {
   const back = sessionStorage.getItem("taskq.back");
   sessionStorage.removeItem("taskq.back");
   if (back && !location.hash) history.replaceState(null, "", back);
+  document.body.dataset.page = here().path.join("/"); // at once, so that nothing moves when it is routed
   try {
     await identify();
     begin();

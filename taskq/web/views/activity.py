@@ -103,6 +103,9 @@ class ActivitySummary(Struct, frozen=True, kw_only=True):
     root_id: UUID
     depth: int
     step: str | None
+    source: str | None
+    correlation_id: str | None
+    user_id: str | None
     tags: Mapping[str, str]
     progress: ProgressView | None
     error: ErrorView | None
@@ -129,6 +132,9 @@ class ActivitySummary(Struct, frozen=True, kw_only=True):
             root_id=info.root_id,
             depth=info.depth,
             step=info.step,
+            source=info.source,
+            correlation_id=info.correlation_id,
+            user_id=info.user_id,
             tags=veil.tags(info),
             progress=ProgressView.of(info.progress, veil),
             error=ErrorView.short(info, veil),

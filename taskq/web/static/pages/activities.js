@@ -1,48 +1,89 @@
-/** All activities: by state, by filter, page by page, and what can be done to those selected. */
+/**
+ * All activities: by state, by filter, page by page, and what can be done to those selected.
+ *
+ * What is shown changes in place and never moves by itself: new ones wait until they are asked for
+ * (see parts/steady.js). Whoever goes somewhere, by the address, sees what is there now.
+ */
 
 import { amend, link } from "../core/address.js";
 import { get } from "../core/api.js";
-import { h, redraw } from "../core/dom.js";
-import { brief, count, duration, plural, words } from "../core/format.js";
+import { h, redraw, say } from "../core/dom.js";
+import { clock, count, plural, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { preferences } from "../core/preferences.js";
 import { may } from "../core/session.js";
 import { bulkButtons } from "../parts/bulk.js";
+import { chosen, columnsMenu } from "../parts/columns.js";
+import { enqueue } from "../parts/enqueue.js";
 import { filterBox } from "../parts/filter.js";
 import { cancel, OVER, retry } from "../parts/acts.js";
-import { chip, empty, STATES } from "../parts/status.js";
+import { hoverCards } from "../parts/hover.js";
+import { consistent, filterOf, narrowing, sizeOf, wanted } from "../parts/narrowing.js";
+import { empty, STATES } from "../parts/status.js";
+import { reach, steady } from "../parts/steady.js";
 import { table } from "../parts/table.js";
-import { time } from "../parts/time.js";
 
-const SIZES = ["25", "50", "100", "200"];
-const ORDERS = { newest: "Newest", oldest: "Oldest", due: "Due next", started: "Started" };
-/** Orders that are for some states only. */
-const NEEDS = { due: "scheduled,retrying", started: "processing" };
+const NONE = { items: [], next: null, total: { count: 0, exact: true } };
 
 class Activities extends Page {
   title = "Activities";
   #before = [];
+  #fresh = true;
+  #news = 0;
+  #heard = new Map();
 
   start() {
     this.tabs = h("div", { class: "choice", role: "group", "aria-label": "State" });
     this.problem = h("div", { role: "alert" });
     this.filterBox = filterBox(this.params.q ?? "", (q) => this.#ask({ q }));
+    this.narrowing = narrowing((changes) => this.#ask(changes));
     this.found = h("p", { class: "soft", role: "status" });
     this.bulk = h("div", { class: "row" });
+    this.news = h("div", { class: "news-of-list", role: "status" });
     this.more = h("div", { class: "row" });
-    this.table = table({ label: "Activities", columns: COLUMNS, href: (item) => link(["activities", item.id]), selectable: true });
-    const asked = h("div", { class: "row" }, h("div", { class: "grow" }, this.filterBox), this.#selects());
-    this.body.append(this.tabs, asked, this.problem, h("div", { class: "row" }, this.found, this.bulk), this.table, this.more);
+    this.table = table({ label: "Activities", columns: chosen(), href: (item) => link(["activities", item.id]), selectable: true, hidden: true });
+    const asked = h("div", { class: "row asked" }, h("div", { class: "grow" }, this.filterBox), this.narrowing.narrow);
+    const above = h("div", { class: "row above" }, this.found, this.bulk, this.news, this.narrowing.order, columnsMenu());
+    this.body.append(this.tabs, asked, this.problem, above, this.table, this.more);
+    if (may("operator")) this.head.append(h("div", { class: "row" }, h("button", { on: { click: () => this.#enqueue() } }, "Enqueue")));
+    this.#listen();
+    this.#keys();
+  }
+
+  #listen() {
     this.listen(this.table, "picked", () => this.#drawBulk());
+    this.listen(this.table, "sorted", ({ detail }) => this.#ask({ order: detail === "newest" ? "" : detail }));
     this.listen(live, "stats", () => this.#drawTabs());
-    this.listen(live, "activities", () => this.soon(2000));
+    this.listen(live, "activities", ({ detail }) => this.#hear(detail));
+    this.listen(preferences, "change", ({ detail }) => {
+      if (detail !== "columns") return;
+      this.table.columns = chosen();
+      this.table.show(this.table.items);
+    });
+  }
+
+  #keys() {
+    const preview = hoverCards(this.table, this.signal);
     this.keys({
       r: ["retry", () => this.#act(retry, true)],
       c: ["cancel", () => this.#act(cancel, false)],
+      i: ["more about the row, at a glance", preview],
+      u: ["show what is new", () => this.#news && this.#look()],
       n: ["next page", () => this.more.querySelector("[data-focus=next]")?.click()],
       p: ["page before", () => this.more.querySelector("[data-focus=before]")?.click()],
     });
+  }
+
+  moved() {
+    this.#fresh = true;
+    this.refresh();
+  }
+
+  #hear(events) {
+    const shown = new Set(this.table.items.map(({ id }) => id));
+    for (const { id, status } of events) if (shown.has(id)) this.#heard.set(id, { status });
+    this.soon(2000);
   }
 
   /** Do what a key is for to the row that has the focus, where its state and the role allow it. */
@@ -51,34 +92,30 @@ class Activities extends Page {
     if (item && may("operator") && OVER.has(item.status) === over) await act(item);
   }
 
-  #selects() {
-    const select = (label, options, name, fallback) =>
-      h("select", { "aria-label": label, "data-name": name, on: { change: (event) => this.#ask({ [name]: event.target.value === fallback ? "" : event.target.value }) } },
-        options.map(([value, text]) => h("option", { value }, text)));
-    this.order = select("Order", Object.entries(ORDERS), "order", "newest");
-    this.size = select("Rows", SIZES.map((each) => [each, `${each} rows`]), "limit", "");
-    this.roots = select("Roots", [["", "All"], ["true", "Roots only"]], "roots", "");
-    this.listen(this.size, "change", () => preferences.set("size", this.size.value));
-    return [this.roots, this.order, this.size];
+  async #enqueue() {
+    if (await enqueue()) this.#look();
   }
 
   #ask(changes) {
     this.#before = [];
     this.table.picked.clear();
-    amend({ cursor: "", ...changes }, {});
+    amend({ cursor: "", ...consistent(this.params, changes) }, {});
   }
 
-  /** The filter as one text, with the tab that is open. */
-  get filter() {
-    const { q = "", status } = this.params;
-    return [status && `status:${status}`, q].filter(Boolean).join(" ");
+  /** Show what is there now, from the top. */
+  async #look() {
+    this.#fresh = true;
+    const held = this.news.contains(document.activeElement);
+    await this.refresh();
+    if (held) this.table.querySelector("a.open")?.focus();
   }
 
   async read(signal) {
     const { params } = this;
-    const wanted = params.order && NEEDS[params.order];
-    const asked = { q: params.q, status: params.status ?? wanted, roots: params.roots, type: params.type, queue: params.queue };
-    const page = get("activities", { ...asked, order: params.order, limit: params.limit ?? preferences.get("size"), cursor: params.cursor }, signal);
+    const asked = wanted(params);
+    const size = Number(sizeOf(params));
+    const limit = this.#fresh ? size : Math.max(size, reach(this.table.items.length, this.#news));
+    const page = get("activities", { ...asked, order: params.order, limit, cursor: params.cursor }, signal);
     try {
       const [found, total] = await Promise.all([page, get("activities/count", asked, signal)]);
       redraw(this.problem);
@@ -86,55 +123,97 @@ class Activities extends Page {
     } catch (error) {
       if (error.status !== 400) throw error;
       redraw(this.problem, h("p", { class: "problem" }, error.message));
-      return { items: [], next: null, total: { count: 0, exact: true } };
+      return NONE;
     }
   }
 
-  draw({ items, next, searched_to: to, total }) {
+  draw(found) {
+    if (this.#fresh || !this.table.items.length) this.#take(found);
+    else this.#keep(found);
     const { params } = this;
     this.filterBox.value = params.q ?? "";
-    this.order.value = params.order ?? "newest";
-    this.size.value = params.limit ?? preferences.get("size");
-    this.roots.value = params.roots ?? "";
-    this.total = total;
+    this.narrowing.draw(params);
+    if (!this.dataset.ready) this.narrowing.look();
+    this.total = found.total;
     this.#drawTabs();
-    this.found.textContent = `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${to ? `, looked back to ${to.slice(0, 19).replace("T", " ")} UTC` : ""}`;
-    this.table.show(items);
+    const { total, searched_to: to, items } = found;
+    const far = to && items.length < Number(sizeOf(params)) ? `, looked back to ${clock(to)}` : "";
+    say(this.found, `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${far}`);
     this.#drawBulk();
+    this.#drawMore();
+  }
+
+  #take({ items, next }) {
+    this.#fresh = false;
+    this.#heard.clear();
+    this.next = next;
+    this.#show({ items, gone: new Set(), news: 0, many: false });
+  }
+
+  #keep({ items, next }) {
+    this.#show(steady(this.table.items, items, next === null, this.#heard));
+  }
+
+  #show({ items, gone, news, many }) {
+    this.#news = news;
+    const { table: shown, params } = this;
+    Object.assign(shown, { gone, order: params.order ?? "newest", hidden: !items.length });
+    shown.show(items);
+    const text = `${count(news)}${many ? "+" : ""} new`;
+    if (this.news.textContent === (news ? text : "")) return;
+    redraw(this.news, news > 0 && h("button", { class: "small", title: "Show them (u)", "data-focus": "news", on: { click: () => this.#look() } }, text));
+  }
+
+  #drawMore() {
+    const { params, next, table: { items } } = this;
     const turn = (cursor) => amend({ cursor }, {});
     const forward = () => { this.#before.push(params.cursor ?? ""); turn(next); };
     redraw(this.more,
-      !items.length && empty(next ? "Nothing yet: the search can go on." : "No activity is like that."),
+      !items.length && this.#nothing(),
       params.cursor && h("button", { "data-focus": "before", on: { click: () => turn(this.#before.pop() ?? "") } }, "Before"),
       next && h("button", { "data-focus": "next", on: { click: forward } }, items.length ? "Next" : "Go on"));
   }
 
+  #nothing() {
+    const { params } = this;
+    const filter = filterOf(params);
+    const all = () => this.#ask({ q: "", status: "", type: "", queue: "", roots: "", order: "" });
+    if (this.next) return empty("Nothing yet: the search can go on.");
+    if (filter || params.cursor) return empty("No activity is like that.", filter && h("code", {}, filter), h("button", { "data-focus": "all", on: { click: all } }, "Show all activities"));
+    const made = h("button", { class: "primary", "data-focus": "enqueue", on: { click: () => this.#enqueue() } }, "Enqueue one");
+    return empty("Nothing has been enqueued yet. An activity begins with a call of a task, as in:", h("code", {}, "await send_email.adelay(\"ada@example.com\")"), may("operator") && made);
+  }
+
   #drawTabs() {
     const by = live.stats?.by_status ?? {};
+    const open = new Set((wanted(this.params).status ?? "").split(","));
     const tab = (status) => {
       const number = status && by[status] !== undefined ? h("small", {}, ` ${count(by[status], live.stats.cap)}`) : null;
-      return h("button", { "aria-pressed": String((this.params.status ?? "") === status), "data-focus": `tab ${status}`, on: { click: () => this.#ask({ status }) } }, status ? words(status) : "all", number);
+      return h("button", { "aria-pressed": String(open.has(status)), "data-focus": `tab ${status}`, on: { click: () => this.#ask({ status }) } }, status ? words(status) : "all", number);
     };
+    const drawn = JSON.stringify([by, [...open]]);
+    if (this.tabs.dataset.drawn === drawn) return;
+    this.tabs.dataset.drawn = drawn;
     redraw(this.tabs, ["", ...STATES].map(tab));
   }
 
   #drawBulk() {
-    const ids = [...this.table.picked];
-    const matching = this.filter && this.total?.count > ids.length ? { filter: this.filter, count: this.total.count } : null;
-    redraw(this.bulk, bulkButtons(ids, matching, () => { this.table.picked.clear(); this.refresh(); }));
+    const { picked, items } = this.table;
+    const ids = [...picked];
+    const filter = filterOf(this.params);
+    const matching = filter && this.total?.count > 0 ? { filter, count: this.total.count } : null;
+    const known = new Map(items.map((item) => [item.id, item.status]));
+    const asked = wanted(this.params).status?.split(",") ?? STATES;
+    const states = ids.length && ids.every((id) => known.has(id)) ? ids.map((id) => known.get(id)) : asked;
+    const drawn = JSON.stringify([ids, matching, [...new Set(states)].sort()]);
+    if (this.bulk.dataset.drawn === drawn) return;
+    this.bulk.dataset.drawn = drawn;
+    const drop = () => { picked.clear(); this.table.show(items); this.#drawBulk(); };
+    const given = () => { drop(); this.refresh(); };
+    const none = h("button", { class: "quiet small", "data-focus": "none", on: { click: drop } }, "Select none");
+    redraw(this.bulk, bulkButtons(ids, matching, states, given), ids.length > 0 && none);
   }
 }
-
-const COLUMNS = [
-  { label: "Activity", cell: (item) => [h("b", {}, item.step ?? item.type), h("small", { class: "id" }, brief(item.id))] },
-  { label: "State", cell: (item) => [chip(item.status), item.progress?.total ? h("small", {}, `${Math.round((100 * item.progress.done) / item.progress.total)} %`) : null] },
-  { label: "Queue", cell: (item) => item.queue },
-  { label: "Priority", cell: (item) => item.priority.toLowerCase() },
-  { label: "Created", cell: (item) => time(item.created_at) },
-  { label: "Duration", number: true, cell: (item) => (item.status === "processing" ? time(item.started_at, "since") : duration(item.duration)) },
-  { label: "Attempts", number: true, cell: (item) => `${item.attempts} / ${item.max_attempts ?? "∞"}` },
-  { label: "Error", cell: (item) => (item.error ? h("small", {}, item.error.type, item.error.message && `: ${item.error.message.slice(0, 120)}`) : "") },
-];
 
 customElements.define("tq-activities", Activities);
 export default Activities;

@@ -5,34 +5,65 @@ import { link } from "../core/address.js";
 import { h } from "../core/dom.js";
 import { count, plural, words } from "../core/format.js";
 import { may } from "../core/session.js";
-import { command } from "./dialog.js";
+import { OVER } from "./acts.js";
+import { command, show } from "./dialog.js";
+import { STATES } from "./status.js";
 
-const ACTIONS = [["retry", "Retry", "operator"], ["cancel", "Cancel", "operator"], ["run_now", "Run now", "operator"], ["delete", "Delete", "admin"]];
+const OPEN = STATES.filter((status) => !OVER.has(status));
+const WAITS = ["scheduled", "retrying"];
+const WHEN = { name: "when", label: "When, in your own zone", type: "datetime-local", required: true };
+const LEVEL = { name: "priority", label: "Priority", type: "select", value: "NORMAL", options: ["CRITICAL", "HIGH", "NORMAL", "LOW"].map((each) => [each, each.toLowerCase()]) };
+const TREE = { name: "tree", label: "With all that is below them", type: "check" };
 const RATE = { name: "rate", label: "At most so many a second", type: "number", hint: "Empty: as fast as it goes." };
 
+/** By action: what it is called, who may, in which states there is something to do, what it asks for. */
+const ACTIONS = {
+  retry: { label: "Retry", role: "operator", states: ["failed", "dead_letter", "cancelled"] },
+  run_now: { label: "Run now", role: "operator", states: WAITS },
+  reschedule: { label: "Reschedule", role: "operator", states: ["pending", ...WAITS], fields: [WHEN] },
+  priority: { label: "Priority", go: "Change", role: "operator", states: OPEN, fields: [LEVEL] },
+  cancel: { label: "Cancel", role: "operator", states: OPEN, danger: true, fields: [TREE] },
+  delete: { label: "Delete", role: "admin", states: [...OVER], danger: true },
+};
+
 /**
- * Buttons for the `ids` that are ticked and for all that `matching` ({filter, count}) finds; nothing
- * where neither is. `after()` is called when a command was given.
+ * Buttons for those that are ticked (`ids`), else for all that `matching` ({filter, count}) finds;
+ * nothing where neither is. Only what can be done in one of `states`. `after()` is called when a
+ * command was given.
  */
-export function bulkButtons(ids, matching, after) {
-  const can = ACTIONS.filter(([, , role]) => may(role));
-  const button = (what, about) => ([action, label]) =>
-    h("button", { class: "small", "data-focus": `bulk ${action} ${what}`, on: { click: async () => (await bulk(action, about)) && after() } }, `${label} ${what}`);
-  const named = `${count(ids.length)} selected`;
-  const all = matching && `all ${count(matching.count)}`;
-  return [ids.length ? can.map(button(named, { ids })) : null, matching && can.map(button(all, { filter: matching.filter }))];
+export function bulkButtons(ids, matching, states, after) {
+  const about = ids.length ? { ids } : matching && { filter: matching.filter };
+  const what = ids.length ? `${count(ids.length)} selected` : matching && `all ${count(matching.count)}`;
+  const can = Object.entries(ACTIONS).filter(([, { role, states: its }]) => about && may(role) && its.some((each) => states.includes(each)));
+  return can.map(([action, { label, danger }]) =>
+    h("button", { class: danger ? "small danger" : "small", "data-focus": `bulk ${action}`, on: { click: async () => (await bulk(action, about)) && after() } }, `${label} ${what}`));
 }
 
 /** Count first, ask why, then give the command. `about` has `ids` or a `filter`. */
 export async function bulk(action, about) {
+  const { label, go = label, danger, fields = [], states } = ACTIONS[action];
   const preview = about.filter === undefined ? null : await get("bulk/preview", { action, q: about.filter });
   const number = preview ? preview.count : about.ids.length;
-  const by = preview && Object.entries(preview.by_status).filter(([, each]) => each).map(([status, each]) => `${count(each)} ${words(status)}`);
-  const text = preview ? `${about.filter}: ${preview.exact ? "" : "at least "}${by.join(", ") || "none in a state for this"}.` : null;
+  if (!number) return show(`${label}: nothing to do`, h("p", {}, `Of what ${about.filter} finds, nothing is ${states.map(words).join(" or ")}.`));
+  const atLeast = preview && !preview.exact ? "at least " : "";
   return command("bulk", {
-    title: `${words(action)} ${plural(number, "activity", "activities")}`, text, fields: [RATE], danger: action === "cancel" || action === "delete",
-    go: `${words(action)} ${count(number)}`,
-    body: ({ rate }) => ({ action, ...about, ...(preview?.exact ? { expected: number } : {}), ...(rate ? { rate: Number(rate) } : {}) }),
-    done: () => `The workers do it; see ${link("bulk")}`,
+    title: `${label}: ${atLeast}${plural(number, "activity", "activities")}`, text: preview ? explained(about.filter, preview) : null,
+    fields: [...fields, RATE], danger, go: `${go} ${count(number)}`,
+    body: (values) => ({ action, ...about, ...(preview?.exact ? { expected: number } : {}), ...given(values) }),
+    done: () => ["The workers do it: ", h("a", { href: link("bulk") }, "see how far it is")],
   });
+}
+
+function explained(filter, { by_status: by }) {
+  const counts = Object.entries(by).filter(([, each]) => each).map(([status, each]) => `${count(each)} ${words(status)}`);
+  return h("p", {}, "What ", h("code", {}, filter), ` finds, in states that allow it: ${counts.join(", ")}.`);
+}
+
+function given({ rate, when, priority, tree }) {
+  return {
+    ...(rate ? { rate: Number(rate) } : {}),
+    ...(when ? { when: new Date(when).toISOString() } : {}),
+    ...(priority ? { priority } : {}),
+    ...(tree ? { tree } : {}),
+  };
 }

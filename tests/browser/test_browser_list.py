@@ -1,0 +1,200 @@
+"""The list of activities: what it finds, in which order, and that nothing in it jumps."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from tests.browser.pages import ready
+from tests.browser.scene import Scene
+from tests.browser.visitor import PATIENCE, Visitor
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+expect.set_options(timeout=PATIENCE * 1000)
+
+QUIET = "#/activities?q=type%3Asend_email&status=scheduled"
+"""Activities that nothing happens to."""
+
+SORTED = """
+async () => {
+  const script = document.querySelector("script[type=module]").src;
+  const { table } = await import(new URL("parts/table.js", script));
+  const name = ({ name }) => name;
+  const weight = ({ weight }) => weight;
+  const made = table({ label: "Fruits", key: name, columns: [
+    { label: "Name", cell: name, by: name },
+    { label: "Weight", cell: (item) => String(item.weight), number: true, by: weight },
+  ] });
+  document.querySelector("main").append(made);
+  const fruits = [["plum", null], ["fig", 9], ["melon", 10]];
+  made.show(fruits.map(([name, weight]) => ({ name, weight })));
+}
+"""
+"""Puts a table on the page that holds all its items."""
+
+
+def names(rows: Locator) -> list[str]:
+    return [text.split("\t")[0] for text in rows.all_inner_texts()]
+
+
+def rows_of(page: Page) -> Locator:
+    return page.get_by_role("table", name="Activities").locator("tbody tr")
+
+
+def test_a_table_is_sorted_from_its_heads_and_the_address_keeps_how(
+    scene: Scene, visitor: Visitor
+) -> None:
+    page = visitor.open(scene, "#/settings")
+    ready(page)
+    page.evaluate(SORTED)
+    rows = page.get_by_role("table", name="Fruits").locator("tbody tr")
+    head = page.get_by_role("columnheader", name="Weight")
+    weight = head.get_by_role("button")
+    weight.click()
+    assert names(rows) == ["melon", "fig", "plum"]
+    expect(head).to_have_attribute("aria-sort", "descending")
+    weight.press("Enter")
+    assert names(rows) == ["fig", "melon", "plum"]
+    assert page.evaluate("location.hash") == "#/settings?sort=Weight"
+
+
+def test_a_head_of_the_list_asks_the_server_for_its_order(scene: Scene, visitor: Visitor) -> None:
+    """seed:O8."""
+    page = visitor.open(scene, QUIET)
+    ready(page)
+    first = rows_of(page).first.get_attribute("data-key")
+    head = page.get_by_role("columnheader", name="Created")
+    expect(head).to_have_attribute("aria-sort", "descending")
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    expect(rows_of(page).last).to_have_attribute("data-key", str(first))
+    assert "order=oldest" in page.url
+
+
+def test_new_activities_wait_until_they_are_asked_for(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, "#/activities?type=ping")
+    ready(page)
+    first = str(rows_of(page).first.get_attribute("data-key"))
+    news = page.get_by_role("button", name=re.compile(r"^\d+\+? new$"))
+    news.wait_for()
+    expect(rows_of(page).first).to_have_attribute("data-key", first)
+    news.click()
+    expect(rows_of(page).first).not_to_have_attribute("data-key", first)
+
+
+def test_what_is_no_longer_like_the_filter_stays_where_it_is(
+    scene: Scene, visitor: Visitor
+) -> None:
+    page = visitor.open(scene, QUIET)
+    ready(page)
+    row = rows_of(page).nth(1)
+    id = row.get_attribute("data-key")
+    answer = scene.api.post(f"/api/activities/{id}/cancel", json={"reason": "not wanted"})
+    assert answer.status_code == 200, answer.text
+    expect(row).to_have_class(re.compile("gone"))
+    expect(row).to_have_attribute("data-key", str(id))
+    expect(row.locator(".chip")).to_have_text("cancelled")
+
+
+def test_the_filter_is_completed_by_keyboard(scene: Scene, visitor: Visitor) -> None:
+    """seed:O8."""
+    page = visitor.open(scene, "#/activities")
+    ready(page)
+    page.keyboard.press("/")
+    box = page.get_by_role("combobox", name="Filter")
+    offered = page.get_by_role("listbox")
+    page.keyboard.type("stat")
+    expect(offered.get_by_role("option")).to_contain_text(["status"])
+    page.keyboard.press("ArrowDown")
+    assert box.get_attribute("aria-activedescendant") == "offered-0"
+    page.keyboard.press("Enter")
+    expect(box).to_have_value("status:")
+    page.keyboard.type("dea")
+    expect(offered.get_by_role("option")).to_have_text(["dead_letter"])
+    page.keyboard.press("Tab")
+    expect(box).to_have_value("status:dead_letter")
+    expect(offered).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q=status%3Adead_letter$"))
+    page.keyboard.press("Escape")
+    expect(box).to_have_value("")
+    expect(page).to_have_url(re.compile("activities$"))
+
+
+def test_columns_are_chosen_and_remembered(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, QUIET)
+    ready(page)
+    heads = page.get_by_role("columnheader")
+    menu = page.locator("summary", has_text="Columns")
+    menu.press("Enter")
+    page.get_by_label("Tags").check()
+    page.get_by_label("Priority").uncheck()
+    expect(page.get_by_label("Activity", exact=True)).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_focused()
+    expect(page.get_by_label("Tags")).to_be_hidden()
+    page.reload()
+    ready(page)
+    found = heads.all_inner_texts()
+    assert "Tags" in found
+    assert "Priority" not in found
+
+
+def test_a_card_beside_a_row_shows_what_went_in_and_out(scene: Scene, visitor: Visitor) -> None:
+    """seed:O8."""
+    page = visitor.open(scene, "#/activities?q=type%3Acharge_card&status=dead_letter")
+    ready(page)
+    card = page.get_by_role("tooltip")
+    rows_of(page).first.hover()
+    expect(card).to_contain_text("the bank knows no currency")
+    expect(card).to_contain_text('"currency": "XXX"')
+    card.hover()
+    expect(card).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    page.keyboard.press("j")
+    page.keyboard.press("i")
+    expect(card).to_be_visible()
+
+
+def test_rows_are_selected_through_and_only_what_fits_their_states_is_offered(
+    scene: Scene, visitor: Visitor
+) -> None:
+    page = visitor.open(scene, "#/activities?status=dead_letter", role="operator")
+    ready(page)
+    boxes = rows_of(page).get_by_role("checkbox")
+    boxes.nth(0).click()
+    boxes.nth(3).click(modifiers=["Shift"])
+    page.get_by_role("button", name="Retry 4 selected").wait_for()
+    expect(page.get_by_role("button", name="selected")).to_have_count(1)
+    page.get_by_role("button", name="Select none").click()
+    expect(page.get_by_role("button", name="selected")).to_have_count(0)
+
+
+def test_type_queue_and_roots_narrow_the_list_and_what_is_done_to_all(
+    scene: Scene, visitor: Visitor
+) -> None:
+    page = visitor.open(scene, "#/activities?status=scheduled")
+    ready(page)
+    kinds = page.get_by_role("combobox", name="Type")
+    expect(kinds.get_by_role("option", name="send_email")).to_be_attached()
+    kinds.select_option("send_email")
+    page.get_by_role("combobox", name="Queue").select_option("mail")
+    page.get_by_label("Roots only").check()
+    expect(page).to_have_url(re.compile("roots=true"))
+    page.get_by_role("button", name="Reschedule all").click()
+    told = page.get_by_role("dialog").locator("code")
+    expect(told).to_have_text("status:scheduled type:send_email queue:mail -parent:*")
+
+
+def test_a_list_that_is_empty_says_why(empty: Scene, visitor: Visitor) -> None:
+    page = visitor.open(empty, "#/activities?status=failed&q=age%3E1h", role="viewer")
+    ready(page)
+    expect(page.locator(".empty code")).to_have_text("status:failed age>1h")
+    page.get_by_role("button", name="Show all activities").click()
+    expect(page.locator(".empty")).to_contain_text("Nothing has been enqueued yet")
+    expect(page.get_by_role("button", name="Enqueue")).to_have_count(0)
