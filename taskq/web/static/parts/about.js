@@ -20,10 +20,11 @@ export function term(field, value) {
 
 /** How it stands, in a line of short sentences that count by themselves. */
 export function stands(a) {
-  const which = a.attempts ? `attempt ${a.attempts} of ${a.max_attempts ?? "any number"}` : null;
+  const most = a.max_attempts ?? "any number";
+  const which = a.status === "processing" ? `attempt ${a.attempts} of ${most}` : a.attempts > 0 && `${count(a.attempts)} of ${most} attempts`;
   const all = [
     ...({ processing: running, retrying: again, scheduled: again, pending: ready }[a.status] ?? ended)(a),
-    a.status !== "pending" && which,
+    which,
     a.cancel_requested_at && !OVER.has(a.status) && ["cancel requested ", time(a.cancel_requested_at, "ago")],
     a.deadline_at && !OVER.has(a.status) && ["deadline ", time(a.deadline_at, "ago")],
     a.expires_at && !OVER.has(a.status) && ["expires ", time(a.expires_at, "ago")],
@@ -44,7 +45,7 @@ function again(a) {
 }
 
 function ready(a) {
-  return [["ready ", time(a.ready_at, "ago")], a.attempts > 0 && `${count(a.attempts)} attempts before`, !a.known && "no task of this app has its type"];
+  return [["ready ", time(a.ready_at, "ago")], !a.known && "no task of this app has its type"];
 }
 
 function ended(a) {
@@ -65,8 +66,8 @@ export function progress({ done, total, note, at }) {
 /** The latest error; `alike` counts what failed of the same cause. */
 export function errorOf({ error, fingerprint, status }, alike) {
   const same = alike && `Same cause: ${count(alike.count)}${alike.exact ? "" : "+"}`;
-  return panel(OVER.has(status) ? "Error" : "Latest error", fingerprint && h("a", { href: link("activities", { q: `cause:${fingerprint}` }) }, same ?? "Same cause"),
-    trouble(error, true), h("p", {}, h("small", {}, `${words(error.kind)}, attempt ${error.attempts}`)));
+  return panel(OVER.has(status) ? "Error" : "Latest error", h("span", { class: "row" }, h("small", {}, `${words(error.kind)}, attempt ${error.attempts}`), fingerprint && h("a", { href: link("activities", { q: `cause:${fingerprint}` }) }, same || "Same cause")),
+    trouble(error, true));
 }
 
 /** What it was called with, and what came of it. */
@@ -78,7 +79,7 @@ export function payloads(a) {
 /** The facts of an activity, in three groups. */
 export function details(a) {
   const waited = a.started_at ? (Date.parse(a.started_at) - Date.parse(a.ready_at)) / 1000 : -1;
-  const group = (name, pairs) => h("div", {}, h("h3", {}, name), facts(pairs));
+  const group = (name, pairs) => h("div", {}, h("h3", {}, name), facts(pairs.filter(([, value]) => value)));
   return panel("Details", null, h("div", { class: "groups" },
     group("Times", [
       ["Created", time(a.created_at)], ["Ready", time(a.ready_at)], ["Started", a.started_at && time(a.started_at)], ["Ended", a.finished_at && time(a.finished_at)],
@@ -109,6 +110,6 @@ export function metadata(a) {
   return [
     panel("Tags", null, tagged.length ? facts(tagged) : h("p", { class: "soft" }, "None.")),
     panel("Metadata", null, json(a.metadata, "metadata")),
-    panel("Record", h("small", {}, "as the API tells it"), json(JSON.stringify(a), "record")),
+    panel("Record", null, json(JSON.stringify(a), "record")),
   ];
 }

@@ -31,7 +31,7 @@ export function attemptsOf(activity, { items }) {
   const all = attempts(activity, items);
   if (!all.length) return [panel("Attempts", null, empty("It was not attempted yet."))];
   const of = activity.max_attempts === null ? "without a limit" : `of at most ${count(activity.max_attempts)}`;
-  const aside = h("small", {}, `${plural(activity.attempts, "attempt")} ${of}`, activity.crash_count > 0 && `, ${plural(activity.crash_count, "crash", "crashes")} of at most ${activity.max_crashes}`);
+  const aside = h("small", {}, `${count(activity.attempts)} ${of}`, activity.crash_count > 0 && `, ${plural(activity.crash_count, "crash", "crashes")} of at most ${activity.max_crashes}`);
   return [
     panel("Attempts", aside, h("ol", { class: "attempts" }, all.slice(0, MOST).map((each) => row(each, activity))), all.length > MOST && h("p", { class: "soft" }, `${count(all.length - MOST)} older ones are in the timeline.`)),
     panel("Workers", null, workers(activity, items)),
@@ -47,7 +47,7 @@ function row(each, activity) {
     facts([
       ["Began", started ? time(started) : h("span", { class: "soft", title: "Only the end of an earlier attempt is on record" }, "not on record")], ["Ended", ended && time(ended)], ["Waited", waited === null ? null : duration(waited)], ["Ran", ran],
       ["Worker", workerLink(worker, worker === activity.worker ? activity.worker_name : null)], ["Again after", delay !== null && duration(delay)],
-    ]),
+    ].filter(([, value]) => value)),
     error && trouble(error));
 }
 

@@ -39,19 +39,20 @@ class Phases extends HTMLElement {
     const spans = this.found.map((each) => ({ ...each, length: Math.max(0, ((each.until ?? Date.now()) - each.from) / 1000) }));
     const sums = Object.keys(PHASES).map((kind) => [kind, spans.filter((each) => each.kind === kind).reduce((sum, { length }) => sum + length, 0)]);
     const there = sums.filter(([kind]) => spans.some((each) => each.kind === kind));
+    const all = spans.reduce((sum, { length }) => sum + length, 0) || 1;
     const words = there.map(([kind, sum]) => `${PHASES[kind]} ${duration(sum)}`);
     redraw(this,
-      h("div", { class: `phases${spans.length > FEW ? " many" : ""}`, role: "img", "aria-label": words.join(", ") }, spans.map(part)),
+      h("div", { class: `phases${spans.length > FEW ? " many" : ""}`, role: "img", "aria-label": words.join(", ") }, spans.map((each) => part(each, all))),
       h("ul", { class: "row", "aria-hidden": "true" }, there.map(([kind, sum]) => h("li", { class: `p-${kind}` }, h("i"), h("span", {}, PHASES[kind]), h("b", {}, duration(sum))))));
   }
 }
 
 customElements.define("tq-phases", Phases);
 
-function part({ kind, from, until, attempt, length }) {
+function part({ kind, from, until, attempt, length }, all) {
   const [begins, ends] = [from, until].map((each) => (each === null ? "now" : exact(new Date(each).toISOString()).split("\n")[0]));
   const title = `${PHASES[kind]}${attempt ? `, attempt ${attempt}` : ""}: ${duration(length)}\n${begins} –\n${ends}`;
-  return h("i", { class: `p-${kind}`, title, style: { "flex-grow": Math.max(length, 1e-6) } });
+  return h("i", { class: `p-${kind}`, title, style: { "flex-grow": (length / all) * 1000 } });
 }
 
 /** The panel; `view` is which of the three is shown, `turn(view)` is called for another one. */
