@@ -116,7 +116,7 @@ class Activity extends Page {
     this.head.querySelector("h1:not([data-name])")?.remove();
     const parts = [
       { name: "h1", of: step ?? type }, { name: "chip", of: [status, stops && !OVER.has(status)] }, { name: "id" },
-      { name: "acts", of: { status, queue, version, priority, children, ready_at, type } }, { name: "stands", of: { ...activity, arguments: 0, result: 0, metadata: 0, progress: 0 } },
+      { name: "acts", of: { status, queue, version, priority, children, ready_at, type } }, { name: "stands", of: { ...resting(activity), lease: activity.lease_until } },
     ];
     const make = {
       h1: ({ of }) => h("h1", { tabindex: "-1", "data-name": "type" }, of),
@@ -132,20 +132,20 @@ class Activity extends Page {
   #parts({ tab, activity, alike, timeline: story, near, tree }) {
     const { error, status, progress: came } = activity;
     const view = this.params.view ?? "";
-    const { lease_until: _, progress: __, ...still } = activity;
+    const still = resting(activity);
     return {
       "": [
         activity.blocked_on.length > 0 && { name: "blocked", data: activity.blocked_on },
         came && { name: "progress", data: came },
         error && { name: "error", data: { error, fingerprint: activity.fingerprint, status, alike } },
         { name: "payloads", data: { arguments: activity.arguments, result: activity.result, hidden: activity.hidden, status } },
-        { name: "details", data: { ...activity, arguments: 0, result: 0, metadata: 0, progress: 0, blocked_on: 0 } },
+        { name: "details", data: still },
       ],
       timeline: [{ name: "timeline", data: { activity: still, story, view } }],
       attempts: [{ name: "attempts", data: { activity: still, story } }],
       tree: [{ name: "tree" }],
       related: [{ name: "related", data: { activity: still, tree, near } }],
-      metadata: [{ name: "metadata", data: activity }],
+      metadata: [{ name: "metadata", data: still }],
     }[tab].filter(Boolean);
   }
 
@@ -162,7 +162,7 @@ class Activity extends Page {
       attempts: () => group(attemptsOf(of.activity, of.story)),
       tree: () => h("div", { id: "family" }),
       related: () => group(related(of.activity, of.tree, of.near)),
-      metadata: () => group(metadata(of)),
+      metadata: () => group(metadata(this.activity)),
     };
     return make[name]();
   }
@@ -183,6 +183,11 @@ class Activity extends Page {
     this.tree.show(nodes, this.id);
     return panel("Tree", h("small", {}, cut ? "The 1000 oldest members" : `${nodes.length} members`), this.tree);
   }
+}
+
+/** What changes only with its state, without what is long. */
+function resting({ arguments: _, result: __, metadata: ___, lease_until, progress: ____, blocked_on, ...rest }) {
+  return rest;
 }
 
 function group(parts) {

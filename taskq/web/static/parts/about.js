@@ -54,7 +54,7 @@ function ended(a) {
 
 /** What it waits for. */
 export function blocked(children) {
-  const one = (child) => h("li", { class: "row" }, chip(child.status), activityLink(child.id, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
+  const one = (child) => h("li", { class: "row" }, chip(child.status), h("a", { class: "id", href: link(["activities", child.id]), title: child.id, "data-focus": child.id }, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
   return h("section", { class: "panel blocked", "aria-label": "Blocked on" }, h("header", {}, h("h2", {}, "Blocked on"), h("small", {}, "children that have not ended")), h("ul", {}, children.map(one)));
 }
 
@@ -89,7 +89,7 @@ export function details(a) {
     group("Running", [
       ["Type", h("a", { href: link("activities", { type: a.type }) }, a.type)], ["Queue", search(term("queue", a.queue), a.queue)], ["Priority", a.priority.toLowerCase()],
       ["Attempts", `${count(a.attempts)} of ${a.max_attempts ?? "∞"}`], ["Crashes", a.crash_count > 0 && `${a.crash_count} of ${a.max_crashes}`], ["Isolated", a.isolate && "yes"],
-      ["Worker", workerLink(a.worker, a.worker_name)], ["Lease until", a.lease_until && time(a.lease_until)],
+      ["Worker", workerLink(a.worker, a.worker_name)],
     ]),
     group("Origin", [
       ["Parent", a.parent_id && activityLink(a.parent_id)], ["Root", a.parent_id && activityLink(a.root_id)], ["Children", a.children > 0 && search(term("parent", a.id), count(a.children, 1000))], ["Step", a.step],

@@ -16,7 +16,7 @@ const LONGEST = 2000;
 const OPEN = 3000;
 
 /**
- * The members of the object or list that begins at `from`: `name` (the text of its key, null in a
+ * The members of the object or list that begins there: the `name` (the text of its key, null in a
  * list) and where its value begins and ends. What is no JSON ends the last one.
  */
 export function members(text, from = 0) {

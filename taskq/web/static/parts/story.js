@@ -45,7 +45,7 @@ export function said({ kind, detail }) {
   return parts.filter(Boolean).join(" · ");
 }
 
-/** Its phases so far, oldest first: `kind`, `from`, `until` (ms; null: it goes on), `attempt`. */
+/** Its phases so far, oldest first: kind, begin, end (ms; null: it goes on), attempt. */
 export function phases(activity, items) {
   const found = [];
   let from = Date.parse(activity.created_at);
@@ -79,14 +79,14 @@ export function phases(activity, items) {
       waits = ENDS[kind];
     }
   }
-  return OVER.has(activity.status) ? found : [...found, ...present(activity, { from, waits, due })];
+  return OVER.has(activity.status) ? found : [...found, ...present(activity, { from, waits })];
 }
 
 /** What has no end yet. */
-function present({ status, ready_at, attempts }, { from }) {
+function present({ status, ready_at, attempts }, { from, waits }) {
   const ready = Date.parse(ready_at);
   if (status !== "pending" || ready <= from) return [{ kind: status, from, until: null, attempt: status === "processing" ? attempts : null }];
-  return [{ kind: "retrying", from, until: ready, attempt: null }, { kind: "pending", from: ready, until: null, attempt: null }];
+  return [{ kind: waits ?? "retrying", from, until: ready, attempt: null }, { kind: "pending", from: ready, until: null, attempt: null }];
 }
 
 /**
