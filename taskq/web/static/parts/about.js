@@ -35,7 +35,7 @@ export function stands(a) {
 function running(a) {
   const limit = a.timeout && new Date(Date.parse(a.started_at) + a.timeout * 1000).toISOString();
   return [
-    ["runs for ", time(a.started_at, "since")], a.worker && ["on ", workerLink(a.worker, a.worker_name)],
+    ["runs for ", time(a.started_at, "since")], a.worker && ["on ", workerLink(a.worker, a.worker_name, "worker ")],
     a.lease_until && ["lease ends ", time(a.lease_until, "ago")], limit && ["times out ", time(limit, "ago")],
   ];
 }
@@ -79,7 +79,7 @@ export function payloads(a) {
 /** The facts of an activity, in three groups. */
 export function details(a) {
   const waited = a.started_at ? (Date.parse(a.started_at) - Date.parse(a.ready_at)) / 1000 : -1;
-  const group = (name, pairs) => h("div", {}, h("h3", {}, name), facts(pairs.filter(([, value]) => value)));
+  const group = (name, pairs) => pairs.some(([, value]) => value) && h("div", {}, h("h3", {}, name), facts(pairs.filter(([, value]) => value)));
   return panel("Details", null, h("div", { class: "groups" },
     group("Times", [
       ["Created", time(a.created_at)], ["Ready", time(a.ready_at)], ["Started", a.started_at && time(a.started_at)], ["Ended", a.finished_at && time(a.finished_at)],

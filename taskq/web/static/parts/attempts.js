@@ -11,9 +11,9 @@ import { time } from "./time.js";
 /** Attempts that are drawn; older ones are in the timeline. */
 const MOST = 50;
 
-/** The way to what a worker had; ids of workers begin alike, so its last digits are shown. */
-export function workerLink(id, name = null) {
-  return id && h("a", { href: link("activities", { q: `worker:${id}` }), title: id, "data-focus": `worker ${id}` }, name ?? `worker …${id.slice(-6)}`);
+/** The way to what a worker had; ids of workers begin alike, so its last digits are shown, after `before`. */
+export function workerLink(id, name = null, before = "") {
+  return id && h("a", { href: link("activities", { q: `worker:${id}` }), title: id, "data-focus": `worker ${id}` }, name ?? `${before}…${id.slice(-6)}`);
 }
 
 /** An error: what it says, and its traceback folded unless `open`. */

@@ -81,12 +81,12 @@ function compact(entry) {
 }
 
 function usual(entry, before) {
-  return h("li", {}, h("div", { class: "row" }, head(entry), time(entry.at), later(entry, before), workerLink(entry.worker)), h("p", { class: "soft" }, said(entry)));
+  return h("li", {}, h("div", { class: "row" }, head(entry), time(entry.at), later(entry, before), workerLink(entry.worker, null, "worker ")), h("p", { class: "soft" }, said(entry)));
 }
 
 function detailed(entry, before) {
   const name = `${told(entry.kind)}${entry.attempt ? ` ${entry.attempt}` : ""}`;
   return h("li", {},
-    h("div", { class: "row" }, head(entry), h("span", {}, exact(entry.at).split("\n")[0]), later(entry, before), workerLink(entry.worker)),
+    h("div", { class: "row" }, head(entry), h("span", {}, exact(entry.at).split("\n")[0]), later(entry, before), workerLink(entry.worker, null, "worker ")),
     Object.keys(entry.detail).length > 0 && json(JSON.stringify(entry.detail), name));
 }
