@@ -90,8 +90,7 @@ def test_related_ones_share_the_correlation_or_are_still_open_below_it(
 
 
 def test_what_is_not_shown_is_not_asked_for(scene: Scene, visitor: Visitor) -> None:
-    page = visitor.page(scene.origin)
-    page.context.add_cookies([scene.cookie()])
+    page = visitor.open(scene, "health")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{scene.url}#/activities/{scene.ids['running']}")
@@ -112,8 +111,7 @@ def large(route: Route) -> None:
 def test_large_arguments_are_drawn_a_piece_at_a_time_and_no_digit_is_lost(
     scene: Scene, visitor: Visitor
 ) -> None:
-    page = visitor.page(scene.origin)
-    page.context.add_cookies([scene.cookie()])
+    page = visitor.open(scene, "health")
     id = scene.ids["refused"]
     page.route(f"**/api/activities/{id}", large)
     page.goto(f"{scene.url}#/activities/{id}")
@@ -159,8 +157,7 @@ def test_what_is_no_id_is_explained_without_asking(scene: Scene, visitor: Visito
 
 def test_hidden_payloads_are_said_to_be_hidden(scene: Scene, visitor: Visitor) -> None:
     """promise:G18."""
-    page = visitor.page(scene.origin)
-    page.context.add_cookies([scene.cookie("viewer")])
+    page = visitor.open(scene, "health", role="viewer")
     id = scene.ids["refused"]
 
     def veiled(route: Route) -> None:

@@ -13,13 +13,14 @@ import { blocked, details, errorOf, metadata, payloads, progress, stands } from 
 import { acts, cancel, OVER, retry } from "../parts/acts.js";
 import { attemptsOf } from "../parts/attempts.js";
 import { copyButton } from "../parts/copy.js";
-import { neighbours, related } from "../parts/related.js";
+import { neighbours, related, searched } from "../parts/related.js";
 import { chip, choice, empty, panel } from "../parts/status.js";
 import { timeline } from "../parts/timeline.js";
 import "../parts/tree.js";
 
 const TABS = [["", "Overview"], ["timeline", "Timeline"], ["attempts", "Attempts"], ["tree", "Tree"], ["related", "Related"], ["metadata", "Metadata"]];
 const NAMES = TABS.map(([name]) => name);
+const CAUSE = /^[0-9a-f]{8,}$/;
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** How often it is read when nothing is heard of it: a lease is renewed, and a row deleted, in silence. */
 const RUNS = 10000;
@@ -89,7 +90,7 @@ class Activity extends Page {
     const also = { timeline: "timeline", attempts: "timeline", tree: "tree" }[tab];
     const [activity, more] = await Promise.all([get(path, {}, signal), also && get(`${path}/${also}`, {}, signal)]);
     const found = { tab, activity, [also]: more };
-    if (tab === "" && activity.fingerprint && !activity.hidden) found.alike = await get("activities/count", { q: `cause:${activity.fingerprint}` }, signal);
+    if (tab === "" && CAUSE.test(activity.fingerprint) && !activity.hidden) found.alike = await searched("activities/count", { q: `cause:${activity.fingerprint}` }, signal);
     if (tab === "related") {
       const [tree, near] = await Promise.all([activity.children > 0 ? get(`${path}/tree`, {}, signal) : null, neighbours(activity, signal)]);
       Object.assign(found, { tree, near });

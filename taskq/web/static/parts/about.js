@@ -13,9 +13,13 @@ function search(q, text) {
   return text && h("a", { href: link("activities", { q }) }, text);
 }
 
+function quoted(text) {
+  return `"${String(text ?? "").replace(/["\\]/g, "\\$&")}"`;
+}
+
 /** A filter's word for this value. */
 export function term(field, value) {
-  return `${field}:${JSON.stringify(String(value ?? ""))}`;
+  return `${field}:${quoted(value)}`;
 }
 
 /** How it stands, in a line of short sentences that count by themselves. */
@@ -66,7 +70,7 @@ export function progress({ done, total, note, at }) {
 /** The latest error; `alike` counts what failed of the same cause. */
 export function errorOf({ error, fingerprint, status }, alike) {
   const same = alike && `Same cause: ${count(alike.count)}${alike.exact ? "" : "+"}`;
-  return panel(OVER.has(status) ? "Error" : "Latest error", h("span", { class: "row" }, h("small", {}, `${words(error.kind)}, attempt ${error.attempts}`), fingerprint && h("a", { href: link("activities", { q: `cause:${fingerprint}` }) }, same || "Same cause")),
+  return panel(OVER.has(status) ? "Error" : "Latest error", h("span", { class: "row" }, h("small", {}, `${words(error.kind)}, attempt ${error.attempts}`), fingerprint && h("a", { href: link("activities", { q: term("cause", fingerprint) }) }, same || "Same cause")),
     trouble(error, true));
 }
 
@@ -106,7 +110,7 @@ function tags(held) {
 
 /** Tags, metadata and everything as the API tells it. */
 export function metadata(a) {
-  const tagged = Object.entries(a.tags).map(([name, value]) => [name, search(`tag.${JSON.stringify(name)}:${JSON.stringify(value)}`, value)]);
+  const tagged = Object.entries(a.tags).map(([name, value]) => [name, search(term(`tag.${quoted(name)}`, value), value)]);
   return [
     panel("Tags", null, tagged.length ? facts(tagged) : h("p", { class: "soft" }, "None.")),
     panel("Metadata", null, json(a.metadata, "metadata")),

@@ -12,9 +12,17 @@ import { time } from "./time.js";
 /** Lines of a list; a link leads to the rest. */
 const MOST = 12;
 
+/** Ask what a filter finds; null where what is stored can be no filter's value. */
+export function searched(path, params, signal) {
+  return get(path, params, signal).catch((error) => {
+    if (error.status !== 400) throw error;
+    return null;
+  });
+}
+
 /** Ask for those with the same correlation id or idempotency key; lists, or null where it has none. */
 export async function neighbours(activity, signal) {
-  const ask = async (field, value) => value && (await get("activities", { q: term(field, value), limit: MOST + 1 }, signal)).items.filter(({ id }) => id !== activity.id);
+  const ask = async (field, value) => value && (await searched("activities", { q: term(field, value), limit: MOST + 1 }, signal))?.items.filter(({ id }) => id !== activity.id);
   const [correlated, keyed] = await Promise.all([ask("corr", activity.correlation_id), ask("key", activity.idempotency_key)]);
   return { correlated, keyed };
 }
