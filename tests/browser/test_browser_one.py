@@ -90,7 +90,7 @@ def test_related_ones_share_the_correlation_or_are_still_open_below_it(
 
 
 def test_what_is_not_shown_is_not_asked_for(scene: Scene, visitor: Visitor) -> None:
-    page = visitor.open(scene, "health")
+    page = visitor.open(scene, "#/settings")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{scene.url}#/activities/{scene.ids['running']}")
@@ -111,7 +111,7 @@ def large(route: Route) -> None:
 def test_large_arguments_are_drawn_a_piece_at_a_time_and_no_digit_is_lost(
     scene: Scene, visitor: Visitor
 ) -> None:
-    page = visitor.open(scene, "health")
+    page = visitor.open(scene, "#/settings")
     id = scene.ids["refused"]
     page.route(f"**/api/activities/{id}", large)
     page.goto(f"{scene.url}#/activities/{id}")
@@ -157,7 +157,7 @@ def test_what_is_no_id_is_explained_without_asking(scene: Scene, visitor: Visito
 
 def test_hidden_payloads_are_said_to_be_hidden(scene: Scene, visitor: Visitor) -> None:
     """promise:G18."""
-    page = visitor.open(scene, "health", role="viewer")
+    page = visitor.open(scene, "#/settings", role="viewer")
     id = scene.ids["refused"]
 
     def veiled(route: Route) -> None:
