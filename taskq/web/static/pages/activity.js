@@ -1,33 +1,70 @@
-/** One activity: what it is, what happened to it, the tree that it is in. */
+/**
+ * One activity: what it is, what happened to it, the tree that it is in. Only what the open tab
+ * shows is read; what has not changed is not drawn anew, so that folds, scrolling and focus stay.
+ */
 
 import { amend, here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
-import { h, redraw } from "../core/dom.js";
-import { duration, words } from "../core/format.js";
+import { h, listed, redraw } from "../core/dom.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
+import { blocked, details, errorOf, metadata, payloads, progress, stands } from "../parts/about.js";
 import { acts, cancel, OVER, retry } from "../parts/acts.js";
+import { attemptsOf } from "../parts/attempts.js";
 import { copyButton } from "../parts/copy.js";
-import { json } from "../parts/json.js";
-import { activityLink, chip, choice, empty, facts, meter, panel } from "../parts/status.js";
-import { time } from "../parts/time.js";
+import { neighbours, related, searched } from "../parts/related.js";
+import { chip, choice, empty, panel } from "../parts/status.js";
+import { timeline } from "../parts/timeline.js";
 import "../parts/tree.js";
 
-const TABS = [["", "Overview"], ["timeline", "Timeline"], ["tree", "Tree"]];
+const TABS = [["", "Overview"], ["timeline", "Timeline"], ["attempts", "Attempts"], ["tree", "Tree"], ["related", "Related"], ["metadata", "Metadata"]];
+const NAMES = TABS.map(([name]) => name);
+const CAUSE = /^[0-9a-f]{8,}$/;
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** How often it is read when nothing is heard of it: a lease is renewed, and a row deleted, in silence. */
+const RUNS = 10000;
+const RESTS = 30000;
 
 class Activity extends Page {
   title = "Activity";
 
   start() {
     this.id = here().path[1];
-    this.listen(live, "activities", ({ detail }) => {
-      if (detail.some((event) => event.id === this.id || event.root_id === this.activity?.root_id)) this.soon(500);
-    });
+    this.listen(live, "activities", ({ detail }) => this.#heard(detail));
     this.keys({
       r: ["retry", () => this.#act(retry, true)],
       c: ["cancel", () => this.#act(cancel, false)],
+      "[": ["the tab before", () => this.#turn(-1)],
+      "]": ["next tab", () => this.#turn(1)],
+      ...Object.fromEntries(TABS.map(([name, label], place) => [String(place + 1), [label, () => amend({ tab: name })]])),
     });
+  }
+
+  disconnectedCallback() {
+    clearTimeout(this.later);
+    super.disconnectedCallback();
+  }
+
+  get tab() {
+    const { tab = "" } = this.params;
+    return NAMES.includes(tab) ? tab : "";
+  }
+
+  #turn(by) {
+    amend({ tab: NAMES.at((NAMES.indexOf(this.tab) + by) % NAMES.length) });
+  }
+
+  /** Its own events matter to every tab, those of its tree where that is shown: a large one less often. */
+  #heard(events) {
+    if (!this.activity) return;
+    const family = this.tab === "tree" || this.tab === "related";
+    if (events.some(({ id, parent_id }) => id === this.id || parent_id === this.id)) this.soon(family ? this.#gap : 500);
+    else if (family && events.some(({ root_id }) => root_id === this.activity.root_id)) this.soon(this.#gap);
+  }
+
+  get #gap() {
+    return Math.max(500, Math.min(5000, (this.members ?? 0) * 4));
   }
 
   /** Do what a key is for, where the state and the role allow it. */
@@ -38,34 +75,108 @@ class Activity extends Page {
   }
 
   async read(signal) {
+    if (!ID.test(this.id)) return { missing: "This is no id of an activity. Ids have 32 digits and letters a to f." };
+    try {
+      return await this.#read(signal);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      return { missing: this.activity ? "It was deleted while you looked at it." : "There is no activity with this id. It may have been deleted." };
+    }
+  }
+
+  async #read(signal) {
+    const { tab } = this;
     const path = `activities/${part(this.id)}`;
-    const [activity, timeline, tree] = await Promise.all([
-      get(path, {}, signal), get(`${path}/timeline`, {}, signal), get(`${path}/tree`, {}, signal),
-    ]);
-    return { activity, timeline, tree };
+    const also = { timeline: "timeline", attempts: "timeline", tree: "tree" }[tab];
+    const [activity, more] = await Promise.all([get(path, {}, signal), also && get(`${path}/${also}`, {}, signal)]);
+    const found = { tab, activity, [also]: more };
+    if (tab === "" && CAUSE.test(activity.fingerprint) && !activity.hidden) found.alike = await searched("activities/count", { q: `cause:${activity.fingerprint}` }, signal);
+    if (tab === "related") {
+      const [tree, near] = await Promise.all([activity.children > 0 ? get(`${path}/tree`, {}, signal) : null, neighbours(activity, signal)]);
+      Object.assign(found, { tree, near });
+    }
+    return found;
   }
 
-  draw({ activity, timeline, tree }) {
+  draw(data) {
+    clearTimeout(this.later);
+    this.body.querySelector(":scope > .loading")?.remove();
+    if (data.missing) return this.#missing(data.missing);
+    const { activity, tree } = data;
     this.activity = activity;
-    document.title = `${activity.type} · taskq`;
-    redraw(this.head, h("h1", { tabindex: "-1" }, activity.step ?? activity.type), chip(activity.status, activity.cancel_requested_at && "being cancelled"),
-      h("span", { class: "id" }, activity.id), copyButton(activity.id, "Copy id"), acts(activity, () => this.refresh()));
-    const tab = this.params.tab ?? "";
-    const views = { "": () => this.#overview(activity), timeline: () => [timelineOf(timeline)], tree: () => [this.#tree(tree)] };
-    redraw(this.body, choice("View", TABS, tab, (name) => amend({ tab: name })), (views[tab] ?? views[""])());
+    this.members = tree?.nodes.length;
+    this.later = setTimeout(() => this.soon(), activity.status === "processing" ? RUNS : RESTS);
+    this.#head(activity);
+    listed(this.body, [{ name: "tabs", data: data.tab }, ...this.#parts(data)], ({ name }) => name, ({ name, data: of }) => this.#part(name, of));
+    if (data.tab === "tree") redraw(this.body.querySelector("#family"), this.#tree(tree));
   }
 
-  #overview(activity) {
-    const { error, progress } = activity;
-    return [
-      activity.blocked_on.length > 0 && panel("Blocked on", null, h("ul", {}, activity.blocked_on.map((child) => h("li", { class: "row" }, chip(child.status), activityLink(child.id, child.step ?? child.type))))),
-      panel("Details", null, facts(details(activity))),
-      progress && panel("Progress", time(progress.at, "ago"), h("p", {}, meter(progress.done, progress.total ?? progress.done, "progress"), `${progress.done} / ${progress.total ?? "?"} `, progress.note)),
-      error && panel("Error", activity.fingerprint && h("a", { href: link("activities", { q: `cause:${activity.fingerprint}` }) }, "Same cause"),
-        h("p", { class: "problem" }, `${error.type}: ${error.message ?? "hidden from your role"}`), error.traceback && h("pre", { tabindex: "0", "aria-label": "Traceback" }, error.traceback), error.traceback && copyButton(error.traceback, "Copy traceback")),
-      h("div", { class: "two" }, panel("Arguments", null, json(activity.arguments, "arguments")), (activity.result !== null || activity.hidden) && panel("Result", null, json(activity.result, "result"))),
-      activity.metadata && activity.metadata !== "{}" && panel("Metadata", null, json(activity.metadata, "metadata")),
+  #head(activity) {
+    const { type, step, status, cancel_requested_at: stops, queue, version, priority, children, ready_at } = activity;
+    document.title = `${type} · taskq`;
+    this.head.querySelector("h1:not([data-name])")?.remove();
+    const parts = [
+      { name: "h1", of: step ?? type }, { name: "chip", of: [status, stops && !OVER.has(status)] }, { name: "id" },
+      { name: "acts", of: { status, queue, version, priority, children, ready_at, type } }, { name: "stands", of: { ...resting(activity), lease: activity.lease_until } },
     ];
+    const make = {
+      h1: ({ of }) => h("h1", { tabindex: "-1", "data-name": "type" }, of),
+      chip: ({ of: [state, asked] }) => chip(state, asked && "being cancelled"),
+      id: () => h("span", { class: "copied" }, h("span", { class: "id" }, activity.id), copyButton(activity.id, "Copy id")),
+      acts: () => acts(activity, () => this.refresh()),
+      stands: () => stands(activity),
+    };
+    listed(this.head, parts, ({ name }) => name, (each) => make[each.name](each));
+  }
+
+  /** What the open tab has, each part with what it depends on. */
+  #parts({ tab, activity, alike, timeline: story, near, tree }) {
+    const { error, status, progress: came } = activity;
+    const view = this.params.view ?? "";
+    const still = resting(activity);
+    return {
+      "": [
+        activity.blocked_on.length > 0 && { name: "blocked", data: activity.blocked_on },
+        came && { name: "progress", data: came },
+        error && { name: "error", data: { error, fingerprint: activity.fingerprint, status, alike } },
+        { name: "payloads", data: { arguments: activity.arguments, result: activity.result, hidden: activity.hidden, status } },
+        { name: "details", data: still },
+      ],
+      timeline: [{ name: "timeline", data: { activity: still, story, view } }],
+      attempts: [{ name: "attempts", data: { activity: still, story } }],
+      tree: [{ name: "tree" }],
+      related: [{ name: "related", data: { activity: still, tree, near } }],
+      metadata: [{ name: "metadata", data: still }],
+    }[tab].filter(Boolean);
+  }
+
+  #part(name, of) {
+    const turn = (view) => amend({ view });
+    const make = {
+      tabs: () => h("div", { class: "tabs" }, choice("View", TABS, of, (tab) => amend({ tab }))),
+      blocked: () => blocked(of),
+      progress: () => progress(of),
+      error: () => errorOf(of, of.alike),
+      payloads: () => payloads(of),
+      details: () => details(of),
+      timeline: () => timeline(of.activity, of.story, of.view, turn),
+      attempts: () => group(attemptsOf(of.activity, of.story)),
+      tree: () => h("div", { id: "family" }),
+      related: () => group(related(of.activity, of.tree, of.near)),
+      metadata: () => group(metadata(this.activity)),
+    };
+    return make[name]();
+  }
+
+  /** Where there is none: why, and where to go. */
+  #missing(sentence) {
+    const [type, id] = [this.activity?.type, this.id];
+    this.activity = null;
+    listed(this.head, [{ name: "h1", of: type ?? "No such activity" }], ({ name }) => name, ({ of }) => h("h1", { tabindex: "-1", "data-name": "type" }, of));
+    this.head.querySelector("h1:not([data-name])")?.remove();
+    listed(this.body, [sentence], (each) => each, () => empty(sentence, h("p", { class: "id" }, id), h("div", { class: "row" },
+      h("a", { class: "button", href: link("activities") }, "All activities"), ID.test(id) && h("a", { class: "button", href: link("activities", { q: `root:${id}` }) }, "What it left below it"),
+      ID.test(id) && h("button", { "data-focus": "again", on: { click: () => this.refresh() } }, "Look again"))));
   }
 
   #tree({ nodes, cut }) {
@@ -75,31 +186,13 @@ class Activity extends Page {
   }
 }
 
-function details(a) {
-  const waited = a.started_at ? (Date.parse(a.started_at) - Date.parse(a.ready_at)) / 1000 : null;
-  const search = (q, text) => text && h("a", { href: link("activities", { q }) }, text);
-  return [
-    ["Type", h("a", { href: link("activities", { type: a.type }) }, a.type)], ["Queue", a.queue], ["Priority", a.priority.toLowerCase()],
-    ["Created", time(a.created_at)], ["Ready", time(a.ready_at)], ["Started", a.started_at && time(a.started_at)], ["Ended", a.finished_at && time(a.finished_at)],
-    ["Waited", waited === null || waited < 0 ? null : duration(waited)], ["Ran", a.status === "processing" ? time(a.started_at, "since") : a.duration && duration(a.duration)],
-    ["Attempts", `${a.attempts} / ${a.max_attempts ?? "∞"}`], ["Crashes", a.crash_count || null], ["Timeout", a.timeout && duration(a.timeout)],
-    ["Worker", a.worker_name ?? a.worker], ["Lease until", a.lease_until && time(a.lease_until, "ago")],
-    ["Parent", a.parent_id && activityLink(a.parent_id)], ["Root", a.parent_id && activityLink(a.root_id)], ["Children", a.children || null], ["Step", a.step],
-    ["Expires", a.expires_at && time(a.expires_at)], ["Deadline", a.deadline_at && time(a.deadline_at)],
-    ["Idempotency key", a.idempotency_key], ["Source", a.source], ["User", a.user_id],
-    ["Correlation", search(`corr:${JSON.stringify(a.correlation_id ?? "")}`, a.correlation_id)],
-    ["Tags", Object.entries(a.tags).map(([name, value]) => `${name}: ${value}`).join(", ")],
-  ];
+/** What changes only with its state, without what is long. */
+function resting({ arguments: _, result: __, metadata: ___, lease_until, progress: ____, blocked_on, ...rest }) {
+  return rest;
 }
 
-function timelineOf({ items, cut }) {
-  const line = (entry, place) => {
-    const before = items[place - 1];
-    const detail = Object.entries(entry.detail).map(([name, value]) => `${words(name)}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join("\n");
-    return h("li", {}, h("b", {}, words(entry.kind)), entry.attempt && h("small", {}, ` attempt ${entry.attempt}`), " ", time(entry.at),
-      before && h("small", {}, ` after ${duration((Date.parse(entry.at) - Date.parse(before.at)) / 1000)}`), detail && h("pre", {}, detail));
-  };
-  return panel("Timeline", cut && h("small", {}, "the newest 1000"), items.length ? h("ol", { class: "timeline" }, items.map(line)) : empty("Nothing is on record."));
+function group(parts) {
+  return h("div", { class: "body" }, parts);
 }
 
 customElements.define("tq-activity", Activity);
