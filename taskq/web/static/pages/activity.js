@@ -3,7 +3,7 @@
 import { amend, here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { duration, words } from "../core/format.js";
+import { duration, plural, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
@@ -12,7 +12,7 @@ import { copyButton } from "../parts/copy.js";
 import { json } from "../parts/json.js";
 import { activityLink, chip, choice, empty, facts, meter, panel } from "../parts/status.js";
 import { time } from "../parts/time.js";
-import "../parts/tree.js";
+import "../parts/lineage.js";
 
 const TABS = [["", "Overview"], ["timeline", "Timeline"], ["tree", "Tree"]];
 
@@ -69,9 +69,9 @@ class Activity extends Page {
   }
 
   #tree({ nodes, cut }) {
-    this.tree ??= h("tq-tree");
-    this.tree.show(nodes, this.id);
-    return panel("Tree", h("small", {}, cut ? "The 1000 oldest members" : `${nodes.length} members`), this.tree);
+    this.lineage ??= h("tq-lineage");
+    this.lineage.show(nodes, this.id);
+    return panel("Tree", h("small", {}, cut ? "The 1000 oldest members" : plural(nodes.length, "member")), this.lineage);
   }
 }
 
