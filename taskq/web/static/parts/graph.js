@@ -14,7 +14,7 @@ import { STATES } from "./status.js";
 const LEAST = 0.1;
 const MOST = 2.5;
 /** Smaller than this, nothing can be read: the graph is first shown at least so large. */
-const READABLE = 0.8;
+const READABLE = 1;
 const STEP = 60;
 const MARGIN = 24;
 
