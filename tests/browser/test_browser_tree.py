@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,11 +24,10 @@ AGAIN = """async () => {
   live.dispatchEvent(new CustomEvent("again"));
 }"""
 SCROLLED = """(view) => Array.from({ length: 20 }, (_, step) => {
-  view.scrollTop = step * 1500;
-  const begun = performance.now();
+  view.scrollTop = 800 + step * 1500;
   view.dispatchEvent(new Event("scroll"));
   view.getBoundingClientRect();
-  return [performance.now() - begun, view.querySelectorAll("[role=row]").length];
+  return view.querySelectorAll("[role=row]").length;
 })"""
 AT = "document.activeElement.dataset.id"
 
@@ -87,9 +85,10 @@ def test_a_tree_of_a_thousand_draws_what_is_in_view_and_scrolls_smoothly(
     still: Scene, visitor: Visitor
 ) -> None:
     page, _ = thousand(still, visitor)
-    steps = page.locator("tq-tree .view").evaluate(SCROLLED)
-    assert max(count for _, count in steps) <= 40
-    assert median(took for took, _ in steps) < 50
+    begun = worked(page)
+    drawn = page.locator("tq-tree .view").evaluate(SCROLLED)
+    assert max(drawn) <= 40
+    assert 0 < (worked(page) - begun) / len(drawn) < 0.05
     page.keyboard.press("Tab")
     assert rows(page).last.inner_text().startswith("step 998")
 
@@ -299,6 +298,18 @@ def test_what_has_completed_is_not_retried_but_can_be_made_again(
     page.get_by_role("button", name="One like this").click()
     dialog = page.get_by_role("dialog")
     assert dialog.get_by_label("Type").input_value() == "send_email"
+
+
+def worked(page: Page) -> float:
+    """Seconds of processor time that the page's tasks have taken."""
+    session: Any = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return sum(
+        each["value"]
+        for each in metrics
+        if each["name"] in ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+    )
 
 
 def place(element: Locator) -> tuple[float, float]:

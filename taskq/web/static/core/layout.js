@@ -3,7 +3,7 @@
  * their children. Pure.
  */
 
-import { failed, parental } from "./outline.js";
+import { above, failed, parental } from "./outline.js";
 
 export const BOX = { width: 192, height: 48 };
 const GAP = { x: 104, y: 16 };
@@ -18,21 +18,16 @@ const SHARES = [24, 12, 6, 3, 1];
  * below.
  */
 export function laidOut(entries, current, spread = new Set()) {
-  const kept = pathTo(entries, current);
+  const kept = above(entries, ({ activity }) => activity.id === current);
+  const troubled = above(entries, failed);
   const children = entries.map(() => []);
   for (const entry of entries) children[entry.parent]?.push(entry);
   const roots = entries.filter(({ parent }) => parent < 0);
   const share = entries.length <= MOST ? Infinity : (SHARES.find((each) => count(entries, children, each) <= MOST) ?? 1);
-  const tree = { children, kept, spread, share, room: entries.length <= MOST ? Infinity : MOST, low: 0, boxes: [], lines: [] };
+  const tree = { children, kept, troubled, spread, share, room: entries.length <= MOST ? Infinity : MOST, low: 0, boxes: [], lines: [] };
   for (const root of roots) stand(tree, root);
   const width = Math.max(...tree.boxes.map(({ x }) => x)) + BOX.width;
   return { boxes: tree.boxes, lines: tree.lines, width, height: tree.low - GAP.y };
-}
-
-function pathTo(entries, id) {
-  const path = new Set();
-  for (let at = entries.find(({ activity }) => activity.id === id); at; at = entries[at.parent]) path.add(at.place);
-  return path;
 }
 
 /** How many boxes there are if each parent shows so many children. */
@@ -59,11 +54,11 @@ function stand(tree, entry) {
 }
 
 /** Which children of an entry have a box of their own, and which one together. */
-function split({ children, kept, spread, share, room }, entry) {
+function split({ children, kept, troubled, spread, share, room }, entry) {
   const all = children[entry.place];
   const most = spread.has(entry.activity.id) ? Infinity : room > 0 ? share : 0;
   if (all.length <= most + 1 && most > 0) return { alone: all, together: [] };
-  const rank = (child) => (kept.has(child.place) ? 0 : failed(child) ? 1 : parental(child) ? 2 : 3);
+  const rank = (child) => (kept.has(child.place) ? 0 : troubled.has(child.place) ? 1 : parental(child) ? 2 : 3);
   const chosen = new Set(all.toSorted((a, b) => rank(a) - rank(b) || a.place - b.place).slice(0, most));
   for (const child of all) if (kept.has(child.place)) chosen.add(child);
   return { alone: all.filter((child) => chosen.has(child)), together: all.filter((child) => !chosen.has(child)) };

@@ -52,7 +52,7 @@ export function unfolded(entries, closed, only) {
 }
 
 /** The places of those that fit, and of all that they are below. */
-function above(entries, fits) {
+export function above(entries, fits) {
   const found = new Set();
   for (const entry of entries.filter(fits)) {
     for (let at = entry; at && !found.has(at.place); at = entries[at.parent]) found.add(at.place);

@@ -2,7 +2,7 @@
 
 import { amend, here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
-import { h, redraw } from "../core/dom.js";
+import { h, redraw, say } from "../core/dom.js";
 import { duration, plural, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
@@ -70,8 +70,10 @@ class Activity extends Page {
 
   #tree({ nodes, cut }) {
     this.lineage ??= h("tq-lineage");
+    this.family ??= panel("Tree", h("small"), this.lineage); // it stays, so that the focus does
+    say(this.family.querySelector("small"), cut ? "The 1000 oldest members" : plural(nodes.length, "member"));
     this.lineage.show(nodes, this.id);
-    return panel("Tree", h("small", {}, cut ? "The 1000 oldest members" : plural(nodes.length, "member")), this.lineage);
+    return this.family;
   }
 }
 

@@ -69,5 +69,5 @@ function labelled({ name, label, type, hint, list, quick }, made) {
   };
   const button = ([text, value]) => h("button", { type: "button", class: "small", on: { click: () => fill(value) } }, text);
   return h("div", { class: "field" }, words, made, list && h("datalist", { id: `list-${name}` }, list.map((each) => h("option", { value: each }))),
-    quick && h("div", { class: "row", role: "group", "aria-label": label }, quick.map(button)), told);
+    quick && h("div", { class: "row" }, quick.map(button)), told);
 }

@@ -6,7 +6,7 @@
 
 import { amend, go, here, link } from "../core/address.js";
 import { h, listed, redraw, say } from "../core/dom.js";
-import { duration, plural, words } from "../core/format.js";
+import { count, duration, plural, words } from "../core/format.js";
 import { failed, outline, parental, tally, unfolded } from "../core/outline.js";
 import { bar, span, told } from "./bar.js";
 import { chip, choice, STATES } from "./status.js";
@@ -81,7 +81,7 @@ class Tree extends HTMLElement {
 
   #drawTools() {
     const counts = tally(this.#entries);
-    const states = STATES.filter((state) => counts[state]).map((state) => [state, `${words(state)} ${counts[state]}`]);
+    const states = STATES.filter((state) => counts[state]).map((state) => [state, `${words(state)} ${count(counts[state])}`]);
     const pick = (state) => {
       this.#closed.clear();
       amend({ only: state });
@@ -89,7 +89,7 @@ class Tree extends HTMLElement {
     };
     const button = (label, act, can) => h("button", { class: "small", disabled: !can, "data-focus": label, on: { click: act } }, label);
     const parents = this.#entries.filter((entry) => parental(entry) && entry.level > 0).map(({ activity }) => activity.id);
-    redraw(this.tools, this.before, choice("Members", [["", `All ${this.#entries.length}`], ...states], this.only ?? "", pick), h("span", { class: "grow" }),
+    redraw(this.tools, this.before, choice("Members", [["", `All ${count(this.#entries.length)}`], ...states], this.only ?? "", pick), h("span", { class: "grow" }),
       this.#entries.some(failed) && button("Next failure", () => this.#next(), true),
       button("Fold all", () => this.#close(parents), parents.length > 0), button("Unfold all", () => this.#close([]), this.#closed.size > 0));
   }
