@@ -50,7 +50,11 @@ export function ask({ title, text = null, fields = [], go, danger = false, act }
       if (!form.hasAttribute("aria-busy")) send();
     });
     form.addEventListener("invalid", unfold, true);
-    form.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && form.requestSubmit(submit));
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.target.closest("button")) return;
+      event.preventDefault();
+      form.requestSubmit(submit);
+    });
     dialog.addEventListener("close", () => resolve(answer));
     opened(dialog);
   });
