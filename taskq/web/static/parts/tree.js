@@ -43,7 +43,7 @@ class Tree extends HTMLElement {
     this.row = NARROW.matches ? 60 : 32;
     this.tools = h("div", { class: "row" });
     this.axis = [0, 1, 2].map(() => h("span"));
-    const titles = h("div", { class: "node titles", role: "row" }, ["Member", "State"].map((text) => h("span", { role: "columnheader" }, text)),
+    const titles = h("div", { class: "titles", role: "row" }, ["Member", "State"].map((text) => h("span", { role: "columnheader" }, text)),
       h("span", { role: "columnheader", class: "axis" }, this.axis), h("span", { role: "columnheader", class: "number" }, "Ran"));
     this.rows = h("div", { class: "rows", role: "rowgroup" });
     const on = { scroll: () => this.#scroll(), keydown: (event) => this.#key(event), focusin: ({ target }) => this.#focused(target) };
