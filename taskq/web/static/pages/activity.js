@@ -5,7 +5,8 @@
 
 import { amend, here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
-import { h, listed, redraw } from "../core/dom.js";
+import { h, listed, redraw, say } from "../core/dom.js";
+import { plural } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
@@ -13,10 +14,10 @@ import { blocked, details, errorOf, metadata, payloads, progress, stands } from 
 import { acts, cancel, OVER, retry } from "../parts/acts.js";
 import { attemptsOf } from "../parts/attempts.js";
 import { copyButton } from "../parts/copy.js";
+import "../parts/lineage.js";
 import { neighbours, related, searched } from "../parts/related.js";
 import { chip, choice, empty, panel } from "../parts/status.js";
 import { timeline } from "../parts/timeline.js";
-import "../parts/tree.js";
 
 const TABS = [["", "Overview"], ["timeline", "Timeline"], ["attempts", "Attempts"], ["tree", "Tree"], ["related", "Related"], ["metadata", "Metadata"]];
 const NAMES = TABS.map(([name]) => name);
@@ -180,9 +181,11 @@ class Activity extends Page {
   }
 
   #tree({ nodes, cut }) {
-    this.tree ??= h("tq-tree");
-    this.tree.show(nodes, this.id);
-    return panel("Tree", h("small", {}, cut ? "The 1000 oldest members" : `${nodes.length} members`), this.tree);
+    this.lineage ??= h("tq-lineage");
+    this.family ??= panel("Tree", h("small"), this.lineage); // it stays, so that the focus does
+    say(this.family.querySelector("small"), cut ? "The 1000 oldest members" : plural(nodes.length, "member"));
+    this.lineage.show(nodes, this.id);
+    return this.family;
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { h, redraw } from "../core/dom.js";
 import { newId, post } from "../core/api.js";
+import { drawn, filled, named } from "./fields.js";
 import { toast } from "./toast.js";
 
 /** Show something until it is closed. */
@@ -16,38 +17,60 @@ export function show(title, ...content) {
 
 /**
  * Ask for values, then `act(values)`; resolves to what that gives, or to undefined if it was closed.
- * Where it fails, the dialog stays open and says why, and nothing that was typed is lost.
+ * Where it fails, the dialog stays open and says why, at the field if one is named; nothing that was
+ * typed is lost, and no click beside the dialog closes it. Ctrl-Enter sends it from an area too.
  *
- * `text` explains (a string or nodes), `go` is on the button, `danger` makes it red. Fields:
- * {name, label, type, value, hint, required, options: [[value, label]], rows, max}; `type` is one of
- * input's, or `area`, `select`, `check`.
+ * `text` explains (a string or nodes), `go` is on the button; `danger` makes it red, and the focus
+ * is then on the way back. What `fields` may say stands in fields.js.
  */
 export function ask({ title, text = null, fields = [], go, danger = false, act }) {
   return new Promise((resolve) => {
-    const problem = h("div", { role: "alert" });
-    const inputs = new Map(fields.map((field) => [field.name, input(field)]));
-    const cancel = h("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }, "Back");
+    const { nodes, inputs } = drawn(fields);
+    const problem = h("div", { id: "dialog-problem", role: "alert" });
+    const back = h("button", { type: "button", class: "quiet", autofocus: danger, on: { click: () => dialog.close() } }, "Back");
     const submit = h("button", { type: "submit", class: danger ? "danger" : "primary" }, go);
-    const body = fields.map((field) => labelled(field, inputs.get(field.name)));
     const intro = typeof text === "string" ? h("p", {}, text) : text;
-    const form = h("form", {}, h("h2", {}, title), intro, body, problem, h("footer", {}, cancel, submit));
+    const form = h("form", {}, h("h2", {}, title), intro, nodes, problem, h("footer", {}, back, submit));
     const dialog = h("dialog", { "aria-label": title }, form);
+    const unfold = ({ target }) => target.closest("details")?.setAttribute("open", "");
     let answer;
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      const values = Object.fromEntries([...inputs].map(([name, each]) => [name, each.type === "checkbox" ? each.checked : each.value]));
-      submit.disabled = true;
+    const send = async () => {
+      form.setAttribute("aria-busy", "true");
       try {
-        answer = (await act(values)) ?? null;
+        answer = (await act(filled(fields, inputs))) ?? null;
         dialog.close();
       } catch (error) {
         redraw(problem, h("p", { class: "problem" }, error.message));
+        blame(inputs, named(error, fields), unfold);
       }
-      submit.disabled = false;
+      form.removeAttribute("aria-busy");
+    };
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (!form.hasAttribute("aria-busy")) send();
+    });
+    form.addEventListener("invalid", unfold, true);
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.target.closest("button")) return;
+      event.preventDefault();
+      form.requestSubmit(submit);
     });
     dialog.addEventListener("close", () => resolve(answer));
     opened(dialog);
   });
+}
+
+/** Mark the field that is wrong, and lead to it. */
+function blame(inputs, wrong, unfold) {
+  for (const [name, each] of inputs) {
+    const told = (each.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id !== "dialog-problem");
+    each.setAttribute("aria-invalid", String(name === wrong));
+    each.setAttribute("aria-describedby", [...told, name === wrong && "dialog-problem"].filter(Boolean).join(" "));
+  }
+  const field = inputs.get(wrong);
+  if (!field) return;
+  unfold({ target: field });
+  field.focus();
 }
 
 /**
@@ -74,23 +97,4 @@ function opened(dialog) {
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-}
-
-function input({ name, type = "text", value = "", required = false, options = [], rows = 8, max = null }) {
-  const id = `field-${name}`;
-  if (type === "select") {
-    const made = h("select", { id }, options.map(([is, label]) => h("option", { value: is }, label)));
-    made.value = value;
-    return made;
-  }
-  if (type === "area") return h("textarea", { id, rows, required, spellcheck: "false", value });
-  if (type === "check") return h("input", { id, type: "checkbox", checked: value === true });
-  return h("input", { id, type, value, required, maxlength: max, autocomplete: "off", spellcheck: "false" });
-}
-
-function labelled({ name, label, type, hint }, made) {
-  const words = h("label", { for: `field-${name}` }, label);
-  const told = hint && h("small", { id: `hint-${name}` }, hint);
-  if (told) made.setAttribute("aria-describedby", `hint-${name}`);
-  return h("div", { class: type === "check" ? "field check" : "field" }, type === "check" ? [made, words] : [words, made], told);
 }
