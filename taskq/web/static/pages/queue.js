@@ -3,11 +3,11 @@
 import { amend, here, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { duration, short } from "../core/format.js";
+import { count, duration } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { chart } from "../parts/chart.js";
-import { ended, failing, held, outcomes, pace, percent, servers } from "../parts/fares.js";
+import { ended, failing, held, outcomes, pace, percent, servers, spread } from "../parts/fares.js";
 import { flows, percentiles } from "../parts/lines.js";
 import { pauseButton } from "../parts/pause.js";
 import { choice, empty, facts, panel, STATES } from "../parts/status.js";
@@ -86,8 +86,9 @@ class Queue extends Page {
       ...states.map((status) => [status.replace("_", " "), held(this.kind, item, status)]),
       ["oldest pending", item.oldest_pending === null ? null : duration(Math.round(item.oldest_pending))],
       ["workers", servers(this.kind, item)],
-      ["ended in the last hour", [short(ended(item)), h("small", {}, ` ${pace(item)}`), outcomes(item)]],
+      ["ended in the last hour", [count(ended(item)), h("small", {}, ` ${pace(item)}`), outcomes(item)]],
       ["failed in the last hour", percent(failing(item))],
+      ["waited", spread(item.rates.wait)], ["ran", spread(item.rates.run)],
     ]);
   }
 

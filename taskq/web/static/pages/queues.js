@@ -18,9 +18,10 @@ class Queues extends Page {
   start() {
     this.sums = h("div");
     this.none = h("div");
-    this.note = h("p", { class: "soft" }, "Rates, failures and times are of the last hour. Waited and ran: half took at most so long; below it, 95 and 99 of a hundred.");
+    this.note = h("p", { class: "soft" }, "Rates, failures and times are of the last hour. Of waiting and running: what half took at most, and below it 95 of a hundred.");
     this.box = nameBox(this.title, this.params.q, (q) => amend({ q }));
     this.table = table({ label: this.title, columns: columns(this.kind, () => this.refresh()), key: (item) => item.name });
+    this.table.classList.add("fares");
     this.head.append(this.box);
     for (const kind of ["activities", "stats", "control"]) this.listen(live, kind, () => this.soon(kind === "control" ? 500 : 5000));
   }

@@ -65,8 +65,13 @@ export function hindered(item) {
   return [pausedNote(item.paused), gaps];
 }
 
-function latency({ p50, p95, p99 }) {
-  return p50 === null ? "–" : h("span", { title: `p50 ${duration(p50)}, p95 ${duration(p95)}, p99 ${duration(p99)}` }, duration(p50), h("small", {}, `${duration(p95)} · ${duration(p99)}`));
+/** The percentiles, in words. */
+export function spread({ p50, p95, p99 }) {
+  return p50 === null ? "–" : `p50 ${duration(p50)}, p95 ${duration(p95)}, p99 ${duration(p99)}`;
+}
+
+function latency(of) {
+  return of.p50 === null ? "–" : h("span", { title: spread(of) }, duration(of.p50), h("small", {}, `p95 ${duration(of.p95)}`));
 }
 
 /** Columns; `kind` is `queues` or `types`, `after()` is called when something was commanded. */
