@@ -96,14 +96,13 @@ def test_a_lost_worker_stands_apart_with_what_it_held_and_stuck_threads_are_told
 def test_a_call_is_made_from_what_its_task_takes_and_no_digit_is_lost(
     scene: Scene, visitor: Visitor
 ) -> None:
-    """promise:N8."""
     page = visitor.open(scene, PAGES["types"], role="operator")
     form = _form(page, "resize_image")
     text = form.get_by_label("Arguments")
     expect(text).to_have_value('{\n  "path": "",\n  "width": 1200\n}')
     form.get_by_label("Type").select_option("ping")
     expect(text).to_have_value('{\n  "number": 0\n}')
-    text.fill('{"number": %d}' % BIG)
+    text.fill(f'{{"number": {BIG}}}')
     form.get_by_role("button", name="Enqueue").click()
     page.get_by_role("status").get_by_text("Enqueued:").get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("ping")

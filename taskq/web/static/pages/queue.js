@@ -84,7 +84,7 @@ class Queue extends Page {
     const states = STATES.filter((status) => status in item.by_status);
     return facts([
       ...states.map((status) => [status.replace("_", " "), held(this.kind, item, status)]),
-      ["oldest pending", item.oldest_pending === null ? null : duration(Math.round(item.oldest_pending))],
+      ["oldest pending", item.oldest_pending === null ? null : duration(Math.max(1, Math.round(item.oldest_pending)))],
       ["workers", servers(this.kind, item)],
       ["ended in the last hour", [count(ended(item)), h("small", {}, ` ${pace(item)}`), outcomes(item)]],
       ["failed in the last hour", percent(failing(item))],

@@ -40,16 +40,29 @@ class Workers extends Page {
   draw({ items }) {
     this.items = items;
     this.box.hidden = !items.length;
-    if (!items.length) return redraw(this.body, empty("No worker is running.", h("p", {}, "Start one: ", h("code", {}, "taskq worker app:taskq"))));
+    if (!items.length) return redraw(this.body, this.#nobody(items));
     const { q, queue, type } = this.params;
     const shown = narrowed(items, q).filter((each) => (!queue || each.queues.includes(queue)) && (!type || !each.types.length || each.types.includes(type)));
     const [alive, lost] = [false, true].map((is) => shown.filter((each) => each.lost === is));
     for (const [place, some] of [[this.alive, alive], [this.lost, lost]]) listed(place, some, ({ id }) => id, (each) => card(each, this.open));
     redraw(this.sums, totals(items));
-    redraw(this.only, (queue || type) && [h("span", {}, `Only those that serve ${queue ?? type}.`), h("button", { class: "small", "data-focus": "all", on: { click: () => amend({ queue: "", type: "" }) } }, "Show all")]);
+    redraw(this.only, (queue || type) && [h("span", {}, `Only those that serve ${queue || type}.`), this.#all("small")]);
     this.only.hidden = !this.only.firstChild;
-    redraw(this.none, !alive.length && empty(items.every((each) => each.lost) ? "No worker is alive." : "No worker that is alive is meant."));
+    redraw(this.none, !alive.length && this.#nobody(items));
     redraw(this.body, this.sums, this.only, alive.length ? this.alive : this.none, lost.length > 0 && this.gone);
+  }
+
+  #nobody(items) {
+    if (items.every(({ lost }) => lost)) return empty("No worker is running.", h("p", {}, "Start one: ", h("code", {}, "taskq worker app:taskq")));
+    return empty("None of the workers that are alive is among those.", this.#all(""));
+  }
+
+  #all(size) {
+    const act = () => {
+      this.box.clear();
+      amend({ queue: "", type: "" });
+    };
+    return h("button", { class: size, "data-focus": "all", on: { click: act } }, "Show all");
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { get } from "../core/api.js";
 import { h, say } from "../core/dom.js";
+import { pretty } from "../core/format.js";
 import { command, show } from "./dialog.js";
 import { signature, skeleton } from "./signature.js";
 import { activityLink } from "./status.js";
@@ -45,7 +46,7 @@ function fields(like, tasks) {
   const more = (name, label, rest = {}) => ({ name, label, value: like[name] ?? "", more: true, ...rest });
   return [
     { name: "type", label: "Type", type: "select", value: like.type, options: [...tasks.keys()].map((each) => [each, each]) },
-    { name: "arguments", label: "Arguments", type: "area", value: like.arguments ?? skeleton(tasks.get(like.type)), hint: signature(tasks.get(like.type)) },
+    { name: "arguments", label: "Arguments", type: "area", value: like.arguments ? pretty(like.arguments) : skeleton(tasks.get(like.type)), hint: signature(tasks.get(like.type)) },
     more("queue", "Queue", { list: queues, hint: "Empty: that of the task" }),
     more("priority", "Priority", { type: "select", options: [["", "that of the task"], ...named(LEVELS)] }),
     more("run_at", "Not before", { type: "datetime-local", hint: "In your own zone" }),

@@ -10,6 +10,9 @@ const BAD = new Set(["failed", "dead_letter", "timed_out", "crashed"]);
 /** So many of the last hour's attempts failed that somebody should look. */
 const ALARMING = 0.05;
 
+/** Where there is nothing to tell; a card leaves it out. */
+const none = () => h("span", { class: "none" }, "–");
+
 function sum(outcomes, counts = () => true) {
   return Object.entries(outcomes).reduce((all, [name, each]) => all + (counts(name) ? each : 0), 0);
 }
@@ -27,7 +30,7 @@ export function failing(item) {
 
 /** A share in words, in red where it is alarming. */
 export function percent(share) {
-  if (!share) return share === 0 ? "0 %" : "–";
+  if (!share) return share === 0 ? "0 %" : none();
   const text = share < 0.01 ? "< 1 %" : `${Math.round(share * 100)} %`;
   return share < ALARMING ? text : h("b", { class: "is-failed" }, text);
 }
@@ -49,7 +52,7 @@ export function outcomes({ name, rates }) {
 export function held(kind, item, status) {
   const number = item.by_status[status] ?? 0;
   const filter = kind === "queues" ? "queue" : "type";
-  return number ? h("a", { href: link("activities", { [filter]: item.name, status }), "aria-label": `${count(number, item.cap)} ${words(status)} of ${item.name}`, "data-focus": `${status} ${item.name}` }, count(number, item.cap)) : "–";
+  return number ? h("a", { href: link("activities", { [filter]: item.name, status }), "aria-label": `${count(number, item.cap)} ${words(status)} of ${item.name}`, "data-focus": `${status} ${item.name}` }, count(number, item.cap)) : none();
 }
 
 /** Who serves it; nobody is said plainly where something waits. */
@@ -60,8 +63,8 @@ export function servers(kind, item) {
 }
 
 /** What hinders it: a pause, and what nobody serves. */
-export function hindered(item) {
-  const gaps = item.unserved.map((gap) => h("small", {}, h("span", { class: "is-failed" }, `${count(gap.waiting)} unserved`), ` ${gap.type} in ${gap.queue}`));
+function hindered(kind, item) {
+  const gaps = item.unserved.map((gap) => h("small", {}, h("span", { class: "is-failed" }, `${count(gap.waiting)} unserved`), kind === "queues" ? ` of ${gap.type}` : ` in ${gap.queue}`));
   return [pausedNote(item.paused), gaps];
 }
 
@@ -71,7 +74,7 @@ export function spread({ p50, p95, p99 }) {
 }
 
 function latency(of) {
-  return of.p50 === null ? "–" : h("span", { title: spread(of) }, duration(of.p50), h("small", {}, `p95 ${duration(of.p95)}`));
+  return of.p50 === null ? none() : h("span", { title: spread(of) }, duration(of.p50), h("small", {}, `p95 ${duration(of.p95)}`));
 }
 
 /** Columns; `kind` is `queues` or `types`, `after()` is called when something was commanded. */
@@ -79,16 +82,16 @@ export function columns(kind, after) {
   const number = (label, by, cell) => ({ label, number: true, by, cell });
   const status = (item, name) => item.by_status[name] ?? 0;
   return [
-    { label: kind === "queues" ? "Queue" : "Type", by: (item) => item.name, cell: (item) => [h("a", { class: "open", href: link([kind, item.name]), "data-focus": `open ${item.name}` }, h("b", {}, item.name)), hindered(item)] },
-    number("Pending", (item) => status(item, "pending"), (item) => [held(kind, item, "pending"), item.oldest_pending !== null && h("small", {}, `oldest ${duration(Math.round(item.oldest_pending))}`)]),
+    { label: kind === "queues" ? "Queue" : "Type", by: (item) => item.name, cell: (item) => [h("a", { class: "open", href: link([kind, item.name]), "data-focus": `open ${item.name}` }, h("b", {}, item.name)), hindered(kind, item)] },
+    number("Pending", (item) => status(item, "pending"), (item) => [held(kind, item, "pending"), item.oldest_pending !== null && h("small", {}, `oldest ${duration(Math.max(1, Math.round(item.oldest_pending)))}`)]),
     number("Running", (item) => status(item, "processing"), (item) => held(kind, item, "processing")),
-    number("Later", (item) => status(item, "scheduled") + status(item, "retrying"), (item) => [held(kind, item, "scheduled"), status(item, "retrying") > 0 && h("small", {}, held(kind, item, "retrying"), " retrying")]),
-    number("Last hour", ended, (item) => (ended(item) ? [h("span", { class: "hour" }, outcomes(item), count(ended(item))), h("small", {}, pace(item))] : "–")),
+    number("Later", (item) => status(item, "scheduled") + status(item, "retrying"), (item) => [(status(item, "scheduled") > 0 || !status(item, "retrying")) && held(kind, item, "scheduled"), status(item, "retrying") > 0 && h("small", {}, held(kind, item, "retrying"), " retrying")]),
+    number("Last hour", ended, (item) => (ended(item) ? [h("span", { class: "hour" }, outcomes(item), count(ended(item))), h("small", {}, pace(item))] : none())),
     number("Failed", (item) => failing(item) ?? -1, (item) => percent(failing(item))),
     number("Waited", (item) => item.rates.wait.p50 ?? -1, (item) => latency(item.rates.wait)),
     number("Ran", (item) => item.rates.run.p50 ?? -1, (item) => latency(item.rates.run)),
     number("Workers", (item) => item.workers, (item) => servers(kind, item)),
-    { label: "", name: "acts", cell: (item) => pauseButton(kind, item, after) },
+    { label: "", name: "acts", number: true, cell: (item) => pauseButton(kind, item, after) },
   ];
 }
 
