@@ -85,12 +85,12 @@ def test_a_lost_worker_stands_apart_with_what_it_held_and_stuck_threads_are_told
     page.context.add_cookies([scene.cookie()])
     page.goto(f"{scene.url}{PAGES['workers']}")
     gone = page.get_by_role("region", name="Lost workers").get_by_role("article")
-    expect(gone).to_contain_text("comes back in")
+    expect(gone).to_contain_text("comes back as its lease ends, in")
     expect(gone.get_by_text("held_6")).to_be_hidden()
     gone.get_by_text("2 more").click()
     expect(gone.get_by_text("held_6")).to_be_visible()
     ill = page.get_by_role("article", name="Worker ill-1")
-    expect(ill).to_contain_text("2 threads outlived their timeout")
+    expect(ill).to_contain_text("2 threads outlived the timeout")
 
 
 def test_a_call_is_made_from_what_its_task_takes_and_no_digit_is_lost(

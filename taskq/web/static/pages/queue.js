@@ -56,7 +56,8 @@ class Queue extends Page {
 
   draw({ item, series, lines }) {
     if (!item) return this.#nobody();
-    redraw(this.head, h("h1", { tabindex: "-1" }, item.name), item.paused && h("span", { class: "chip is-pending" }, "paused"), h("div", { class: "row" }, this.buttons(item)));
+    const paused = item.paused && h("span", { class: "chip is-pending" }, "paused");
+    redraw(this.head, h("h1", { tabindex: "-1" }, item.name), paused, h("div", { class: "row" }, this.buttons(item)));
     redraw(this.choices,
       choice("Window", WINDOWS, this.window, (window) => amend({ window })),
       choice("By", [["none", "Outcome"], [this.other, this.other === "type" ? "Type" : "Queue"]], this.by, (by) => amend({ by })));
@@ -72,7 +73,8 @@ class Queue extends Page {
 
   /** What can be done, to the right of the name. */
   buttons(item) {
-    return [h("a", { class: "button", href: link("activities", { [this.word]: item.name }), "data-focus": "activities" }, "Activities"), pauseButton(this.kind, item, () => this.refresh(), "")];
+    const all = h("a", { class: "button", href: link("activities", { [this.word]: item.name }), "data-focus": "activities" }, "Activities");
+    return [all, pauseButton(this.kind, item, () => this.refresh(), "")];
   }
 
   /** What else there is to say; a queue says nothing. */
@@ -93,8 +95,11 @@ class Queue extends Page {
   }
 
   #hindrances({ paused, unserved }) {
-    const pause = paused && h("p", { class: "notice is-pending" }, h("b", {}, "Paused"), " ", time(paused.since, "ago"), ` by ${paused.by}`, paused.reason && `: ${paused.reason}`, ". Nothing of it is started until it is resumed.");
-    const gaps = unserved.map((gap) => h("p", { class: "notice is-failed" }, h("b", {}, `${gap.waiting} unserved: `), `${gap.type} waits in ${gap.queue}, and no worker that is alive takes it. Start one whose app has this task: `, h("code", {}, `taskq worker app:taskq --queues ${gap.queue}`)));
+    const pause = paused && h("p", { class: "notice is-pending" }, h("b", {}, "Paused"), " ", time(paused.since, "ago"),
+      ` by ${paused.by}`, paused.reason && `: ${paused.reason}`, ". Nothing of it is started until it is resumed.");
+    const gaps = unserved.map((gap) => h("p", { class: "notice is-failed" }, h("b", {}, `${count(gap.waiting)} unserved: `),
+      `${gap.type} waits in ${gap.queue}, and no worker that is alive takes it. Start one whose app has this task: `,
+      h("code", {}, `taskq worker app:taskq --queues ${gap.queue}`)));
     return [pause, gaps];
   }
 

@@ -40,7 +40,8 @@ class Queues extends Page {
     if (!items.length) return redraw(this.body, this.nothing());
     const shown = narrowed(items, this.params.q);
     redraw(this.sums, totals(this.kind, items));
-    redraw(this.none, !shown.length && empty(`No name here has “${this.params.q}” in it.`, h("button", { "data-focus": "all", on: { click: () => this.box.clear() } }, "Show all")));
+    redraw(this.none, !shown.length && empty(`No name here has “${this.params.q}” in it.`,
+      h("button", { "data-focus": "all", on: { click: () => this.box.clear() } }, "Show all")));
     redraw(this.body, this.sums, ...(shown.length ? [this.table, this.note] : [this.none]));
     this.table.show(shown);
   }

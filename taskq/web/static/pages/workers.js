@@ -22,7 +22,9 @@ class Workers extends Page {
     this.lost = h("div", { class: "workers" });
     this.none = h("div");
     this.gone = h("section", { class: "gone", "aria-label": "Lost workers" },
-      h("h2", {}, "Lost"), h("p", { class: "soft" }, "Not heard of for more than a minute, and they did not say that they would stop. What they held comes back by itself when its lease ends."), this.lost);
+      h("h2", {}, "Lost"),
+      h("p", { class: "soft" }, "Not heard of for more than a minute, and they did not say that they would stop. What they held comes back by itself when its lease ends."),
+      this.lost);
     this.box = nameBox("Workers", this.params.q, (q) => amend({ q }));
     this.head.append(this.box);
     this.listen(live, "activities", () => this.soon(2000));

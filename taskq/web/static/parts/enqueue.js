@@ -19,14 +19,20 @@ const DUPLICATES = ["return_existing", "allow_reuse", "allow_reuse_on_failure", 
 export async function enqueue(like = {}) {
   const tasks = await known();
   if (!tasks) return undefined;
+  const title = like.type ? `Enqueue ${like.type}` : "Enqueue";
   const gone = like.type && !tasks.has(like.type);
-  if (!tasks.size || gone) return show(like.type ? `Enqueue ${like.type}` : "Enqueue", h("p", {}, `This console's app has no ${gone ? `task ${like.type}` : "task"}. Start it with the app that does: `), h("p", {}, h("code", {}, "taskq web app:taskq")));
+  if (gone || !tasks.size) return show(title, missing(gone ? `task ${like.type}` : "task"));
   const type = like.type ?? [...tasks.keys()][0];
   const asked = command("enqueue", {
-    title: like.type ? `Enqueue ${like.type}` : "Enqueue", go: "Enqueue", fields: fields({ ...like, type }, tasks), body, done: ({ created, id }) => [created ? "Enqueued: " : "There already: ", activityLink(id)],
+    title, go: "Enqueue", fields: fields({ ...like, type }, tasks), body,
+    done: ({ created, id }) => [created ? "Enqueued: " : "There already: ", activityLink(id)],
   });
   follow(tasks);
   return asked;
+}
+
+function missing(what) {
+  return h("p", {}, `This console's app has no ${what}. Start it with the app that has: `, h("code", {}, "taskq web app:taskq"));
 }
 
 async function known() {

@@ -52,7 +52,10 @@ export function outcomes({ name, rates }) {
 export function held(kind, item, status) {
   const number = item.by_status[status] ?? 0;
   const filter = kind === "queues" ? "queue" : "type";
-  return number ? h("a", { href: link("activities", { [filter]: item.name, status }), "aria-label": `${count(number, item.cap)} ${words(status)} of ${item.name}`, "data-focus": `${status} ${item.name}` }, count(number, item.cap)) : none();
+  if (!number) return none();
+  const text = count(number, item.cap);
+  const href = link("activities", { [filter]: item.name, status });
+  return h("a", { href, "aria-label": `${text} ${words(status)} of ${item.name}`, "data-focus": `${status} ${item.name}` }, text);
 }
 
 /** Who serves it; nobody is said plainly where something waits. */
@@ -64,7 +67,8 @@ export function servers(kind, item) {
 
 /** What hinders it: a pause, and what nobody serves. */
 function hindered(kind, item) {
-  const gaps = item.unserved.map((gap) => h("small", {}, h("span", { class: "is-failed" }, `${count(gap.waiting)} unserved`), kind === "queues" ? ` of ${gap.type}` : ` in ${gap.queue}`));
+  const where = (gap) => (kind === "queues" ? ` of ${gap.type}` : ` in ${gap.queue}`);
+  const gaps = item.unserved.map((gap) => h("small", {}, h("span", { class: "is-failed" }, `${count(gap.waiting)} unserved`), where(gap)));
   return [pausedNote(item.paused), gaps];
 }
 
@@ -81,11 +85,15 @@ function latency(of) {
 export function columns(kind, after) {
   const number = (label, by, cell) => ({ label, number: true, by, cell });
   const status = (item, name) => item.by_status[name] ?? 0;
+  const name = (item) => h("a", { class: "open", href: link([kind, item.name]), "data-focus": `open ${item.name}` }, h("b", {}, item.name));
+  const oldest = ({ oldest_pending: age }) => age !== null && h("small", {}, `oldest ${duration(Math.max(1, Math.round(age)))}`);
+  const retrying = (item) => status(item, "retrying") > 0 && h("small", {}, held(kind, item, "retrying"), " retrying");
+  const scheduled = (item) => (status(item, "scheduled") > 0 || !status(item, "retrying")) && held(kind, item, "scheduled");
   return [
-    { label: kind === "queues" ? "Queue" : "Type", by: (item) => item.name, cell: (item) => [h("a", { class: "open", href: link([kind, item.name]), "data-focus": `open ${item.name}` }, h("b", {}, item.name)), hindered(kind, item)] },
-    number("Pending", (item) => status(item, "pending"), (item) => [held(kind, item, "pending"), item.oldest_pending !== null && h("small", {}, `oldest ${duration(Math.max(1, Math.round(item.oldest_pending)))}`)]),
+    { label: kind === "queues" ? "Queue" : "Type", by: (item) => item.name, cell: (item) => [name(item), hindered(kind, item)] },
+    number("Pending", (item) => status(item, "pending"), (item) => [held(kind, item, "pending"), oldest(item)]),
     number("Running", (item) => status(item, "processing"), (item) => held(kind, item, "processing")),
-    number("Later", (item) => status(item, "scheduled") + status(item, "retrying"), (item) => [(status(item, "scheduled") > 0 || !status(item, "retrying")) && held(kind, item, "scheduled"), status(item, "retrying") > 0 && h("small", {}, held(kind, item, "retrying"), " retrying")]),
+    number("Later", (item) => status(item, "scheduled") + status(item, "retrying"), (item) => [scheduled(item), retrying(item)]),
     number("Last hour", ended, (item) => (ended(item) ? [h("span", { class: "hour" }, outcomes(item), count(ended(item))), h("small", {}, pace(item))] : none())),
     number("Failed", (item) => failing(item) ?? -1, (item) => percent(failing(item))),
     number("Waited", (item) => item.rates.wait.p50 ?? -1, (item) => latency(item.rates.wait)),

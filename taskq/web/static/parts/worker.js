@@ -12,21 +12,20 @@ const HUES = { running: "is-completed", lost: "is-failed" };
 
 /** A card of it; `open` has the names of what is unfolded, and keeps what somebody unfolds. */
 export function card(worker, open) {
-  const { id, name, host, pid, slots_used: used, concurrency, running, lost } = worker;
+  const { id, name, host, pid, slots_used: used, concurrency, running, lost, threads_stuck: stuck } = worker;
   const state = lost ? "lost" : worker.state;
   const about = [`${host} · process ${pid}`, `${worker.version} · ${worker.async_backend}`];
   return h("article", { class: "panel worker", "aria-label": `Worker ${name}` },
-    h("header", {}, h("h3", {}, name), h("span", { class: `chip ${HUES[state] ?? "is-pending"}` }, state), h("span", { class: "used" }, meter(used, concurrency, "slots used"), `${used} / ${concurrency}`)),
-    h("p", { class: "soft" }, about.map((each) => h("span", {}, each)), h("span", {}, "started ", time(worker.started_at, "ago")), h("span", {}, "heard ", time(worker.seen_at, "ago"))),
-    troubles(worker).map((each) => h("p", { class: "problem" }, each)),
-    worker.suspended > 0 && h("p", { class: "soft" }, `${plural(worker.suspended, "attempt")} ${worker.suspended === 1 ? "waits" : "wait"} for others and ${worker.suspended === 1 ? "needs" : "need"} no slot.`),
+    h("header", {}, h("h3", {}, name), h("span", { class: `chip ${HUES[state] ?? "is-pending"}` }, state),
+      h("span", { class: "used" }, meter(used, concurrency, "slots used"), `${used} / ${concurrency}`)),
+    h("p", { class: "soft" }, about.map((each) => h("span", {}, each)),
+      h("span", {}, "started ", time(worker.started_at, "ago")), h("span", {}, "heard ", time(worker.seen_at, "ago"))),
+    stuck > 0 && h("p", { class: "problem" },
+      `${plural(stuck, "thread")} outlived the timeout of an attempt, and a slot is held for each: only a restart of the process frees it.`),
+    worker.suspended > 0 && h("p", { class: "soft" }, `${plural(worker.suspended, "attempt waits", "attempts wait")} for others.`),
     running.length ? runs(worker, open) : h("p", { class: "soft idle" }, lost ? "It held nothing." : "Runs nothing now."),
     h("footer", {}, h("p", {}, served("queues", worker.queues)), serves(worker, open),
       h("a", { href: link("activities", { q: `worker:${id}` }), "data-focus": `activities ${id}`, "aria-label": `Activities of ${name}` }, "Activities")));
-}
-
-function troubles({ threads_stuck: stuck }) {
-  return stuck ? [`${plural(stuck, "thread")} outlived ${stuck === 1 ? "its" : "their"} timeout and still ${stuck === 1 ? "holds a slot" : "hold slots"}: only a restart of the process frees ${stuck === 1 ? "it" : "them"}.`] : [];
 }
 
 function runs({ id, running, lost }, open) {
@@ -36,7 +35,7 @@ function runs({ id, running, lost }, open) {
 }
 
 function run({ id, type, started_at: since, lease_until: lease, attempt, progress }, lost) {
-  const left = lost ? ["comes back ", time(lease, "ago")] : ["lease ends ", time(lease, "ago")];
+  const left = lost ? ["comes back as its lease ends, ", time(lease, "ago")] : ["lease ends ", time(lease, "ago")];
   return h("li", {}, h("span", { class: "what" }, h("b", {}, type), " ", activityLink(id)), progress && far(progress, type),
     h("small", {}, since && ["for ", time(since, "since"), " · "], attempt > 1 && `attempt ${attempt} · `, lease && left));
 }
