@@ -68,7 +68,9 @@ async def test_workers_tell_how_they_are(viewer: httpx.AsyncClient, stage: Stage
     [worker] = await items(viewer, "/api/workers")
     assert (worker["name"], worker["slots_used"], worker["concurrency"]) == ("plain", 1, 10)
     assert worker["lost"] is False
-    assert [each["id"] for each in worker["running"]] == [str(stage.ids["parent"])]
+    [running] = worker["running"]
+    assert running["id"] == str(stage.ids["parent"])
+    assert (running["progress"]["done"], running["progress"]["note"]) == (1, "plain")
 
 
 async def test_what_needs_attention_is_told(viewer: httpx.AsyncClient, stage: Stage) -> None:

@@ -16,7 +16,10 @@ from taskq.backends.presence import FORGOTTEN_AFTER
 from taskq.model import Status
 from taskq.search import Order
 from taskq.snapshot import ActivityInfo, Filter, WorkerInfo
+from taskq.web.api.asking import veil_of
 from taskq.web.console import Console
+from taskq.web.role import Identity
+from taskq.web.views.veil import Veil
 from taskq.web.views.worker import WorkerView
 
 RUNNING_SHOWN: Final = 20
@@ -44,10 +47,10 @@ class Crew(Struct, frozen=True):
     present: Present
     running: Mapping[UUID | None, Sequence[ActivityInfo]]
 
-    def view(self, worker: WorkerInfo, *, lost: bool) -> WorkerView:
+    def view(self, worker: WorkerInfo, veil: Veil, *, lost: bool) -> WorkerView:
         """One of them."""
         running = self.running.get(worker.id, ())
-        return WorkerView.of(worker, running[:RUNNING_SHOWN], lost=lost)
+        return WorkerView.of(worker, running[:RUNNING_SHOWN], veil, lost=lost)
 
 
 async def present(reader: Inspector) -> Present:
@@ -71,12 +74,15 @@ async def look(reader: Inspector) -> Crew:
 
 
 @get("/api/workers")
-async def workers(console: NamedDependency[Console]) -> WorkerList:
+async def workers(
+    console: NamedDependency[Console], identity: NamedDependency[Identity]
+) -> WorkerList:
     """Workers that were heard of within a minute, and those that were lost within an hour; with
     what they run, of all of them the 1000 that have run longest."""
     crew = await console.ask(look, console.reader)
-    live = [crew.view(worker, lost=False) for worker in crew.present.live]
-    lost = [crew.view(worker, lost=True) for worker in crew.present.lost]
+    veil = veil_of(console, identity)
+    live = [crew.view(worker, veil, lost=False) for worker in crew.present.live]
+    lost = [crew.view(worker, veil, lost=True) for worker in crew.present.lost]
     return WorkerList(items=[*live, *lost])
 
 

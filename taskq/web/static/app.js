@@ -24,7 +24,12 @@ const PAGES = {
   settings: ["settings", "Settings", ","],
 };
 /** Pages of one thing, by the first name in the address; a second name says which one. */
-const DETAILS = { activities: "activity", schedules: "schedule" };
+const DETAILS = {
+  activities: "activity",
+  queues: "queue",
+  types: "type",
+  schedules: "schedule",
+};
 
 const STATES = {
   connecting: "Connecting …",

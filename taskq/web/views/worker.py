@@ -9,6 +9,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from taskq.snapshot import ActivityInfo, WorkerInfo
+from taskq.web.views.activity import ProgressView
+from taskq.web.views.veil import Veil
 
 
 class RunningView(Struct, frozen=True, kw_only=True):
@@ -20,9 +22,10 @@ class RunningView(Struct, frozen=True, kw_only=True):
     started_at: datetime | None
     lease_until: datetime | None
     attempt: int
+    progress: ProgressView | None
 
     @classmethod
-    def of(cls, info: ActivityInfo) -> RunningView:
+    def of(cls, info: ActivityInfo, veil: Veil) -> RunningView:
         """Without what it was given."""
         return cls(
             id=info.id,
@@ -30,6 +33,7 @@ class RunningView(Struct, frozen=True, kw_only=True):
             started_at=info.started_at,
             lease_until=info.lease_until,
             attempt=info.attempts,
+            progress=ProgressView.of(info.progress, veil),
         )
 
 
@@ -58,7 +62,9 @@ class WorkerView(Struct, frozen=True, kw_only=True):
     running: list[RunningView]
 
     @classmethod
-    def of(cls, worker: WorkerInfo, running: Iterable[ActivityInfo], *, lost: bool) -> WorkerView:
+    def of(
+        cls, worker: WorkerInfo, running: Iterable[ActivityInfo], veil: Veil, *, lost: bool
+    ) -> WorkerView:
         """As it reported itself, with what the store says that it holds."""
         return cls(
             id=worker.id,
@@ -77,5 +83,5 @@ class WorkerView(Struct, frozen=True, kw_only=True):
             started_at=worker.started_at,
             seen_at=worker.seen_at,
             lost=lost,
-            running=[RunningView.of(info) for info in running],
+            running=[RunningView.of(info, veil) for info in running],
         )

@@ -1,7 +1,10 @@
-/** Types of activities: what is open of them, how they fare, their tasks' options and parameters. */
+/** Types of activities: what is open of them, how they fare, calling their tasks. */
 
 import { h } from "../core/dom.js";
-import { duration } from "../core/format.js";
+import { may } from "../core/session.js";
+import { enqueue } from "../parts/enqueue.js";
+import { signature } from "../parts/signature.js";
+import { empty } from "../parts/status.js";
 import Queues from "./queues.js";
 
 class Types extends Queues {
@@ -10,15 +13,24 @@ class Types extends Queues {
 
   start() {
     super.start();
-    this.table.columns = [...this.table.columns, { label: "Task", cell: ({ task }) => (task ? told(task) : h("small", {}, "not of this app")) }];
+    const [name, ...others] = this.table.columns;
+    const acts = others.pop();
+    const both = (item) => h("div", { class: "row acts" }, item.task && may("operator") && enqueueButton(item.name), acts.cell(item));
+    this.table.columns = [{ ...name, cell: (item) => [name.cell(item), described(item)] }, ...others, { ...acts, cell: both }];
+  }
+
+  nothing() {
+    return empty("There is no type yet.", h("p", {}, "A task of the app is one: a function with ", h("code", {}, "@taskq.activity"), "."));
   }
 }
 
-function told({ queue, parameters, max_retries: retries, timeout, run_in: where }) {
-  const one = (each) => `${each.name}${each.annotation ? `: ${each.annotation}` : ""}${each.default === null ? "" : ` = ${each.default}`}`;
-  return h("details", {}, h("summary", {}, parameters.length ? "Parameters" : "No parameters"),
-    h("small", {}, parameters.map((each) => h("div", {}, h("code", {}, one(each)))),
-      `${queue}, ${retries ?? "unlimited"} retries, ${timeout ? duration(timeout) : "no"} timeout, ${where}`));
+function described({ task }) {
+  return task ? h("small", { class: "signature", title: signature(task) }, signature(task)) : h("small", {}, "no task of this app");
+}
+
+/** A button to call a task. */
+export function enqueueButton(type, size = "small") {
+  return h("button", { class: size, "aria-label": `Enqueue ${type}`, "data-focus": `enqueue ${type}`, on: { click: () => enqueue({ type }) } }, "Enqueue");
 }
 
 customElements.define("tq-types", Types);

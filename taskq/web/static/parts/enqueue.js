@@ -1,27 +1,120 @@
-/** Making an activity by hand. */
+/** Making an activity by hand: a call of one of the app's tasks. */
 
-import { h } from "../core/dom.js";
-import { command } from "./dialog.js";
+import { get } from "../core/api.js";
+import { h, say } from "../core/dom.js";
+import { pretty } from "../core/format.js";
+import { command, show } from "./dialog.js";
+import { signature, skeleton } from "./signature.js";
 import { activityLink } from "./status.js";
 import { toast } from "./toast.js";
 
+const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
+const DUPLICATES = ["return_existing", "allow_reuse", "allow_reuse_on_failure", "no_reuse"];
+
 /**
- * Ask what to enqueue; `like` has what stands in the form already: `type`, `queue`, `priority`,
- * `arguments` (a text of JSON). Resolves to the answer, or undefined.
+ * Ask what to enqueue; `like` has what stands in the form already, by the names of the API: `type`,
+ * `arguments` (a text of JSON, which is sent as it is), `queue`, `priority`, `tags`, `correlation_id` …
+ * Resolves to the answer, or undefined.
  */
 export async function enqueue(like = {}) {
-  const fields = [
-    { name: "type", label: "Type", value: like.type, required: true },
-    { name: "arguments", label: "Arguments", type: "area", value: like.arguments ?? "{}", hint: "A JSON object" },
-    { name: "queue", label: "Queue", value: like.queue, hint: "Empty: that of the task." },
-  ];
-  const made = await command("enqueue", {
-    title: like.type ? `Enqueue ${like.type}` : "Enqueue", go: "Enqueue", fields, done: () => "It is enqueued.",
-    body: ({ type, queue, arguments: text }) => {
-      JSON.parse(text);
-      return `${JSON.stringify({ type, ...(queue ? { queue } : {}) }).slice(1, -1)},"arguments":${text}`;
-    },
+  const tasks = await known();
+  if (!tasks) return undefined;
+  const title = like.type ? `Enqueue ${like.type}` : "Enqueue";
+  const gone = like.type && !tasks.has(like.type);
+  if (gone || !tasks.size) return show(title, missing(gone ? `task ${like.type}` : "task"));
+  const type = like.type ?? [...tasks.keys()][0];
+  const asked = command("enqueue", {
+    title, go: "Enqueue", fields: fields({ ...like, type }, tasks), body,
+    done: ({ created, id }) => [created ? "Enqueued: " : "There already: ", activityLink(id)],
   });
-  if (made) toast(made.created ? "Made:" : "It was there already:", { more: h("span", {}, activityLink(made.id)) });
-  return made;
+  follow(tasks);
+  return asked;
 }
+
+function missing(what) {
+  return h("p", {}, `This console's app has no ${what}. Start it with the app that has: `, h("code", {}, "taskq web app:taskq"));
+}
+
+async function known() {
+  try {
+    const { items } = await get("types");
+    return new Map(items.filter(({ task }) => task).map(({ name, task }) => [name, task]));
+  } catch (error) {
+    toast(error.message, { kind: "wrong" });
+    return null;
+  }
+}
+
+function fields(like, tasks) {
+  const named = (names) => names.map((name) => [name, name.replaceAll("_", " ").toLowerCase()]);
+  const tags = Object.entries(like.tags ?? {}).map((pair) => pair.join("=")).join("\n");
+  const queues = [...new Set([...tasks.values()].map(({ queue }) => queue))].sort();
+  const more = (name, label, rest = {}) => ({ name, label, value: like[name] ?? "", more: true, ...rest });
+  return [
+    { name: "type", label: "Type", type: "select", value: like.type, options: [...tasks.keys()].map((each) => [each, each]) },
+    { name: "arguments", label: "Arguments", type: "area", value: like.arguments ? pretty(like.arguments) : skeleton(tasks.get(like.type)), hint: signature(tasks.get(like.type)) },
+    more("queue", "Queue", { list: queues, hint: "Empty: that of the task" }),
+    more("priority", "Priority", { type: "select", options: [["", "that of the task"], ...named(LEVELS)] }),
+    more("run_at", "Not before", { type: "datetime-local", hint: "In your own zone" }),
+    more("delay", "Or after", { hint: "Seconds" }),
+    more("timeout", "Timeout", { hint: "Seconds" }),
+    more("max_retries", "Retries at most"),
+    more("idempotency_key", "Idempotency key"),
+    more("on_duplicate", "If the key is taken", { type: "select", options: [["", "return existing, the default"], ...named(DUPLICATES.slice(1))] }),
+    more("tags", "Tags", { type: "area", rows: 3, value: tags, hint: "name=value, one a line" }),
+    more("correlation_id", "Correlation"),
+    more("source", "Source"),
+    more("user_id", "User"),
+  ];
+}
+
+/** Arguments that nobody has touched, and what is said of them, follow the type. */
+function follow(tasks) {
+  const at = (name) => document.getElementById(name);
+  const type = at("field-type");
+  let begun = skeleton(tasks.get(type.value));
+  type.addEventListener("change", () => {
+    const task = tasks.get(type.value);
+    const text = at("field-arguments");
+    if (text.value === begun) text.value = skeleton(task);
+    begun = skeleton(task);
+    say(at("hint-arguments"), signature(task));
+  });
+}
+
+/** The form as members of a JSON object; what is empty is left out. */
+function body({ arguments: text, tags, run_at: when, ...rest }) {
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.trim()).map(([name, value]) => [name, NUMBERS[name] ? number(name, value) : value]));
+  if (when) given.run_at = new Date(when).toISOString();
+  if (tags.trim()) given.tags = Object.fromEntries(tags.split("\n").filter((line) => line.trim()).map(tag));
+  return `${JSON.stringify(given).slice(1, -1)},"arguments":${object(text)}`;
+}
+
+const NUMBERS = { delay: "Or after", timeout: "Timeout", max_retries: "Retries at most" };
+
+function wrong(field, sentence) {
+  return Object.assign(new Error(sentence), { field });
+}
+
+function number(name, value) {
+  if (Number.isFinite(Number(value))) return Number(value);
+  throw wrong(name, `${NUMBERS[name]}: “${value}” is no number.`);
+}
+
+function tag(line) {
+  const [name, ...value] = line.split("=");
+  if (!value.length || !name.trim()) throw wrong("tags", `Tags: “${line.trim()}” is not name=value.`);
+  return [name.trim(), value.join("=").trim()];
+}
+
+/** The text, if it is a JSON object: no number of it is read. */
+function object(text) {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw wrong("arguments", `Arguments: ${error.message}`);
+  }
+  if (!text.trim().startsWith("{")) throw wrong("arguments", "Arguments: a JSON object, with the names of the parameters.");
+  return text;
+}
+

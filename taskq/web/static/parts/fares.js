@@ -1,48 +1,123 @@
-/** How a queue or a type fares: the columns that both tables have. */
+/** How queues and types fare: the columns that both tables have, and what all of them come to. */
 
 import { h } from "../core/dom.js";
-import { count, duration, short } from "../core/format.js";
-import { pauseButton, pausedNote } from "./pause.js";
 import { link } from "../core/address.js";
+import { count, duration, plural, short, words } from "../core/format.js";
+import { pauseButton, pausedNote } from "./pause.js";
+import { facts } from "./status.js";
 
-const BAD = ["failed", "dead_letter", "timed_out", "crashed"];
+const BAD = new Set(["failed", "dead_letter", "timed_out", "crashed"]);
+/** So many of the last hour's attempts failed that somebody should look. */
+const ALARMING = 0.05;
 
-function ended({ outcomes }) {
-  return Object.values(outcomes).reduce((sum, each) => sum + each, 0);
+/** Where there is nothing to tell; a card leaves it out. */
+const none = () => h("span", { class: "none" }, "–");
+
+function sum(outcomes, counts = () => true) {
+  return Object.entries(outcomes).reduce((all, [name, each]) => all + (counts(name) ? each : 0), 0);
 }
 
-function failing({ outcomes }) {
-  const bad = BAD.reduce((sum, name) => sum + (outcomes[name] ?? 0), 0);
-  return bad ? `${Math.round((100 * bad) / ended({ outcomes }))} %` : "–";
+/** How many attempts ended in the last hour. */
+export function ended({ rates }) {
+  return sum(rates.outcomes);
 }
 
-function held(item, status) {
+/** What share of them failed for good; null where none ended. */
+export function failing(item) {
+  const all = ended(item);
+  return all ? sum(item.rates.outcomes, (name) => BAD.has(name)) / all : null;
+}
+
+/** A share in words, in red where it is alarming. */
+export function percent(share) {
+  if (!share) return share === 0 ? "0 %" : none();
+  const text = share < 0.01 ? "< 1 %" : `${Math.round(share * 100)} %`;
+  return share < ALARMING ? text : h("b", { class: "is-failed" }, text);
+}
+
+/** How many a minute. */
+export function pace(item) {
+  return `${short((60 * ended(item)) / item.rates.seconds)} a minute`;
+}
+
+/** How the last hour's attempts ended: a bar, and for whoever does not see it the numbers. */
+export function outcomes({ name, rates }) {
+  const shown = Object.entries(rates.outcomes).filter(([, number]) => number > 0);
+  const said = shown.map(([outcome, number]) => `${count(number)} ${words(outcome)}`).join(", ") || "nothing ended";
+  const bar = ([outcome, number]) => h("i", { style: { "--hue": `var(--${outcome}, var(--retrying))`, "flex-grow": String(number) } });
+  return h("span", { class: "shares", role: "img", title: said, "aria-label": `Last hour of ${name}: ${said}` }, shown.map(bar));
+}
+
+/** A count of a state, which leads to its activities; a dash for none. */
+export function held(kind, item, status) {
   const number = item.by_status[status] ?? 0;
-  return number ? count(number, item.cap) : "–";
+  const filter = kind === "queues" ? "queue" : "type";
+  if (!number) return none();
+  const text = count(number, item.cap);
+  const href = link("activities", { [filter]: item.name, status });
+  return h("a", { href, "aria-label": `${text} ${words(status)} of ${item.name}`, "data-focus": `${status} ${item.name}` }, text);
 }
 
-/** Columns; `kind` is `queues` or `types`. */
+/** Who serves it; nobody is said plainly where something waits. */
+export function servers(kind, item) {
+  if (!item.workers) return h("span", { class: item.unserved.length ? "is-failed" : "soft" }, "none");
+  const href = link("workers", { [kind === "queues" ? "queue" : "type"]: item.name });
+  return h("a", { href, "aria-label": `${plural(item.workers, "worker")} of ${item.name}`, "data-focus": `workers ${item.name}` }, String(item.workers));
+}
+
+/** What hinders it: a pause, and what nobody serves. */
+function hindered(kind, item) {
+  const where = (gap) => (kind === "queues" ? ` of ${gap.type}` : ` in ${gap.queue}`);
+  const gaps = item.unserved.map((gap) => h("small", {}, h("span", { class: "is-failed" }, `${count(gap.waiting)} unserved`), where(gap)));
+  return [pausedNote(item.paused), gaps];
+}
+
+/** The percentiles, in words. */
+export function spread({ p50, p95, p99 }) {
+  return p50 === null ? "–" : `p50 ${duration(p50)}, p95 ${duration(p95)}, p99 ${duration(p99)}`;
+}
+
+function latency(of) {
+  return of.p50 === null ? none() : h("span", { title: spread(of) }, duration(of.p50), h("small", {}, `p95 ${duration(of.p95)}`));
+}
+
+/** Columns; `kind` is `queues` or `types`, `after()` is called when something was commanded. */
 export function columns(kind, after) {
-  const filter = kind === "queues" ? "queue" : "type";
+  const number = (label, by, cell) => ({ label, number: true, by, cell });
+  const status = (item, name) => item.by_status[name] ?? 0;
+  const name = (item) => h("a", { class: "open", href: link([kind, item.name]), "data-focus": `open ${item.name}` }, h("b", {}, item.name));
+  const oldest = ({ oldest_pending: age }) => age !== null && h("small", {}, `oldest ${duration(Math.max(1, Math.round(age)))}`);
+  const retrying = (item) => status(item, "retrying") > 0 && h("small", {}, held(kind, item, "retrying"), " retrying");
+  const scheduled = (item) => (status(item, "scheduled") > 0 || !status(item, "retrying")) && held(kind, item, "scheduled");
   return [
-    { label: kind === "queues" ? "Queue" : "Type", cell: (item) => [h("a", { href: link("activities", { [filter]: item.name }), "data-focus": `row ${item.name}` }, h("b", {}, item.name)), pausedNote(item.paused), unserved(item)] },
-    { label: "Pending", number: true, cell: (item) => [held(item, "pending"), item.oldest_pending !== null && h("small", {}, `oldest ${duration(item.oldest_pending)}`)] },
-    { label: "Running", number: true, cell: (item) => held(item, "processing") },
-    { label: "Later", number: true, cell: (item) => [held(item, "scheduled"), (item.by_status.retrying ?? 0) > 0 && h("small", {}, `${held(item, "retrying")} retrying`)] },
-    { label: "Last hour", number: true, cell: (item) => [short(ended(item.rates)), h("small", {}, `${short((60 * ended(item.rates)) / item.rates.seconds)} a minute`)] },
-    { label: "Failed", number: true, cell: (item) => failing(item.rates) },
-    { label: "Waited", number: true, cell: (item) => latency(item.rates.wait) },
-    { label: "Ran", number: true, cell: (item) => latency(item.rates.run) },
-    { label: "Workers", number: true, cell: (item) => String(item.workers) },
-    { label: "", cell: (item) => pauseButton(kind, item, after) },
+    { label: kind === "queues" ? "Queue" : "Type", by: (item) => item.name, cell: (item) => [name(item), hindered(kind, item)] },
+    number("Pending", (item) => status(item, "pending"), (item) => [held(kind, item, "pending"), oldest(item)]),
+    number("Running", (item) => status(item, "processing"), (item) => held(kind, item, "processing")),
+    number("Later", (item) => status(item, "scheduled") + status(item, "retrying"), (item) => [scheduled(item), retrying(item)]),
+    number("Last hour", ended, (item) => (ended(item) ? [h("span", { class: "hour" }, outcomes(item), count(ended(item))), h("small", {}, pace(item))] : none())),
+    number("Failed", (item) => failing(item) ?? -1, (item) => percent(failing(item))),
+    number("Waited", (item) => item.rates.wait.p50 ?? -1, (item) => latency(item.rates.wait)),
+    number("Ran", (item) => item.rates.run.p50 ?? -1, (item) => latency(item.rates.run)),
+    number("Workers", (item) => item.workers, (item) => servers(kind, item)),
+    { label: "", name: "acts", number: true, cell: (item) => pauseButton(kind, item, after) },
   ];
 }
 
-function latency({ p50, p95, p99 }) {
-  if (p50 === null) return "–";
-  return h("span", { title: `p50 ${duration(p50)}, p95 ${duration(p95)}, p99 ${duration(p99)}` }, duration(p50), h("small", {}, `p95 ${duration(p95)}`));
-}
-
-function unserved({ unserved: gaps }) {
-  return gaps.map((gap) => h("small", { class: "is-failed" }, `${count(gap.waiting)} of ${gap.type} in ${gap.queue} wait, and no worker serves them`));
+/** All of them together. */
+export function totals(kind, items) {
+  const all = (status) => items.reduce((number, item) => number + (item.by_status[status] ?? 0), 0);
+  const most = Math.min(...items.map((item) => item.cap));
+  const told = (status) => (items.some((item) => item.by_status[status] >= most) ? `${count(all(status))}+` : count(all(status)));
+  const merged = {};
+  for (const { rates } of items) for (const [name, number] of Object.entries(rates.outcomes)) merged[name] = (merged[name] ?? 0) + number;
+  const whole = { name: `all ${kind}`, rates: { outcomes: merged, seconds: items[0].rates.seconds } };
+  const some = (number, hue) => h("span", { class: number ? hue : "soft" }, count(number));
+  return h("section", { class: "panel totals", "aria-label": `All ${kind}` }, facts([
+    [kind === "queues" ? "Queues" : "Types", count(items.length)],
+    ["Paused", some(items.filter((item) => item.paused).length, "is-pending")],
+    ["Unserved", some(items.filter((item) => item.unserved.length).length, "is-failed")],
+    ["Pending", told("pending")], ["Running", told("processing")],
+    ["Ended in the last hour", [count(ended(whole)), h("small", {}, pace(whole))]],
+    ["Failed", percent(failing(whole))],
+  ]), outcomes(whole));
 }
