@@ -123,7 +123,7 @@ async def test_an_edit_changes_what_is_given(
     [
         ({"priority": "HIGH"}, ("slow", "HIGH", '{"region":"us"}')),
         ({"arguments": {"region": "eu"}}, ("slow", "LOW", '{"region":"eu"}')),
-        ({"type": "report"}, ("default", "NORMAL", "{}")),
+        ({"type": "report"}, ("default", "NORMAL", '{"region":"eu"}')),
     ],
     ids=["priority", "arguments", "type"],
 )
