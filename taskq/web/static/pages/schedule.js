@@ -72,7 +72,7 @@ function total(item) {
 function upcoming({ upcoming: times, timezone, paused_at: paused }) {
   if (!times.length) return empty(paused ? "None while it is paused." : "It never comes again.");
   const row = (at) => h("li", {}, h("b", {}, clock(at, timezone)), h("span", { class: "soft" }, time(at)), h("small", {}, time(at, "ago")));
-  return h("div", { class: "times" }, h("div", { class: "names" }, h("small", {}, timezone), h("small", {}, zoneName())), h("ol", {}, times.map(row)));
+  return h("div", { class: "times" }, h("div", { class: "zones" }, h("small", {}, timezone), h("small", {}, zoneName())), h("ol", {}, times.map(row)));
 }
 
 function timeline({ recent }) {

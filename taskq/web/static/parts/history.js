@@ -15,6 +15,6 @@ export function history(recent) {
     return h("a", { class: `is-${status}`, href: link(["activities", id]), title, "aria-label": title, "data-focus": `bar ${id}` }, h("i", { style: { height } }));
   };
   return h("figure", { class: "history" },
-    h("div", { class: "bars" }, recent.map(bar)),
+    h("div", { class: "took" }, recent.map(bar)),
     h("figcaption", {}, h("small", {}, clock(recent[0].at)), h("small", {}, `up to ${duration(most)}`), h("small", {}, clock(recent.at(-1).at))));
 }

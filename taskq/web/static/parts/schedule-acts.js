@@ -48,7 +48,7 @@ export function scheduleButtons(item, after, all = false) {
   const pause = { title: `Pause ${item.name}`, text: "Nothing comes of it until it is resumed; what passes meanwhile is left out.", go: "Pause", done: () => `${item.name} is paused.` };
   const resume = { title: `Resume ${item.name}`, text: "It goes on with its first time after now.", go: "Resume", done: () => `${item.name} goes on.` };
   const gone = { title: `Delete ${item.name}`, go: "Delete", danger: true, done: () => `${item.name} is deleted.`, text: item.declared ? "It is declared in code, and comes back with the next worker." : "What it has made stays." };
-  return h("div", { class: "row acts" },
+  return h("div", { class: "row deeds" },
     may("operator") && button("Run now", trigger),
     may("operator") && (item.paused_at ? button("Resume", give("resume", resume)) : button("Pause", give("pause", pause))),
     may("admin") && way("Edit", ["schedules", item.name, "edit"]),

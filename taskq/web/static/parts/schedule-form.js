@@ -71,18 +71,18 @@ class ScheduleForm extends HTMLElement {
 
   #parts() {
     const { fields } = this;
-    this.when = h("div", { class: "fields" });
+    this.when = h("div", { class: "grid" });
     this.takes = h("small", { id: "schedule-takes" });
     this.wrong = h("small", { class: "problem", role: "status" });
     fields.arguments.setAttribute("aria-describedby", "schedule-takes");
     this.#drawWhen();
     return [
-      panel("What", null, h("div", { class: "fields" },
+      panel("What", null, h("div", { class: "grid" },
         field("Name", fields.name), field("Type", fields.type), field("Queue", fields.queue), field("Priority", fields.priority),
         h("div", { class: "field wide" }, h("label", { for: "schedule-arguments" }, "Arguments, a JSON object"), fields.arguments, this.takes, this.wrong))),
       panel("When", null, this.when, this.zones),
       h("aside", { class: "panel", "aria-label": "Next times" }, h("header", {}, h("h2", {}, "Next times")), this.times),
-      panel("What else", null, h("div", { class: "fields" },
+      panel("What else", null, h("div", { class: "grid" },
         field("Of times that were missed", fields.catch_up), field("While the last one goes on", fields.overlap),
         field("Spread over so many seconds", fields.jitter), field("Reason, for the record", fields.reason))),
       this.problem,
