@@ -15,6 +15,7 @@ import { json } from "../parts/json.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
+import { walked } from "../parts/walking.js";
 
 const SIZE = 50;
 /** How many are read in full, for their arguments. */
@@ -40,7 +41,7 @@ class Cause extends Page {
   async read(signal) {
     const [{ items: [cause] }, page] = await Promise.all([
       get("dead-letters", { q: `cause:${this.#fingerprint}`, limit: 1 }, signal),
-      get("activities", { q: filterOf(this.#fingerprint), limit: SIZE, cursor: this.params.cursor }, signal),
+      walked("activities", { q: filterOf(this.#fingerprint), limit: SIZE, cursor: this.params.cursor }, signal),
     ]);
     return { cause, page, samples: cause ? await this.#samples(cause, page.items, signal) : [] };
   }
