@@ -3,7 +3,7 @@
 import { amend, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { brief, count } from "../core/format.js";
+import { count } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { json } from "../parts/json.js";
@@ -68,7 +68,7 @@ function target({ action, target: name, detail }) {
   if (ID.test(name)) return activityLink(name);
   const ids = Array.isArray(detail.ids) ? detail.ids.filter((id) => ID.test(id)) : [];
   const rest = ids.length - SHOWN;
-  return [name && `${name} `, ids.length > 0 && h("span", { class: "ids" }, ids.slice(0, SHOWN).map((id) => activityLink(id)), rest > 0 && h("span", { class: "soft" }, `and ${count(rest)} more`)), detail.bulk && h("small", {}, "by ", h("a", { href: link("bulk") }, `bulk command ${brief(String(detail.bulk))}`))];
+  return [name && `${name} `, ids.length > 0 && h("span", { class: "ids" }, ids.slice(0, SHOWN).map((id) => activityLink(id)), rest > 0 && h("span", { class: "soft" }, `and ${count(rest)} more`))];
 }
 
 const COLUMNS = [

@@ -25,6 +25,7 @@ class ScheduleForm extends HTMLElement {
   #later = 0;
   #asked = null;
   #good = false;
+  #times = "";
 
   disconnectedCallback() {
     clearTimeout(this.#later);
@@ -40,8 +41,9 @@ class ScheduleForm extends HTMLElement {
     this.problem = h("div", { role: "alert" });
     this.submit = h("button", { type: "submit", class: "primary" }, item ? "Save" : "Make it");
     this.times = h("div", { class: "times" });
-    this.append(h("form", { class: "asking", on: { submit: (event) => this.#send(event), input: () => this.#typed(), change: () => this.#typed() } }, this.#parts()));
+    this.append(h("form", { class: "asking", on: { submit: (event) => this.#send(event), input: () => this.#typed() } }, this.#parts()));
     this.#about();
+    this.#times = JSON.stringify(this.#given);
     this.#preview();
   }
 
@@ -110,6 +112,9 @@ class ScheduleForm extends HTMLElement {
 
   #typed() {
     this.#about();
+    const times = JSON.stringify(this.#given);
+    if (times === this.#times) return;
+    this.#times = times;
     this.#good = false;
     this.#allow();
     clearTimeout(this.#later);
