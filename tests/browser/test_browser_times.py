@@ -162,10 +162,10 @@ def test_new_entries_of_the_audit_are_announced_and_move_nothing(
 
 
 def test_a_clock_that_is_wrong_is_told(scene: Scene, visitor: Visitor) -> None:
-    page = visitor.page(scene.origin)
+    page = visitor.open(scene, PAGES["settings"])
+    page.get_by_text("as the console's").wait_for()
     page.add_init_script(HOUR_AHEAD)
-    page.context.add_cookies([scene.cookie()])
-    page.goto(f"{scene.url}{PAGES['settings']}")
+    page.reload()
     page.get_by_text("1 h ahead of the console's").wait_for()
 
 
