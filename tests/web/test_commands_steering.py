@@ -118,6 +118,30 @@ async def test_an_edit_changes_what_is_given(
     assert answer.json()["revision"] == info.revision > revision
 
 
+@pytest.mark.parametrize(
+    ("change", "call"),
+    [
+        ({"priority": "HIGH"}, ("slow", "HIGH", '{"region":"us"}')),
+        ({"arguments": {"region": "eu"}}, ("slow", "LOW", '{"region":"eu"}')),
+        ({"type": "report"}, ("default", "NORMAL", '{"region":"eu"}')),
+    ],
+    ids=["priority", "arguments", "type"],
+)
+async def test_an_edit_keeps_what_is_not_given_unless_it_calls_another_type(
+    app: TaskQ,
+    browser: httpx.AsyncClient,
+    report: Any,
+    change: dict[str, object],
+    call: tuple[str, str, str],
+) -> None:
+    await created(browser, queue="slow", priority="LOW", arguments={"region": "us"})
+    body = {"revision": 1, **change}
+    answer = await browser.post("/api/schedules/nightly/edit", json=body)
+    assert answer.status_code == 200, answer.text
+    template = (await app.schedules.aget("nightly")).schedule.template
+    assert (template.queue, template.priority.name, template.payload) == call
+
+
 async def test_an_edit_of_a_revision_never_changes_another(
     app: TaskQ, browser: httpx.AsyncClient, report: Any
 ) -> None:

@@ -15,10 +15,19 @@ from msgspec import Struct
 from taskq.calling import call_of, task_named
 from taskq.codec import to_json
 from taskq.errors import InvalidState
-from taskq.model import Activity
+from taskq.model import Activity, Priority
 from taskq.schedule import CatchUp, Overlap, ScheduleInfo
 from taskq.schedules import ScheduleOptions
-from taskq.web.commanding import Asked, JsonObject, Seconds, exact, refusals, repeated, who
+from taskq.web.commanding import (
+    Asked,
+    JsonObject,
+    PriorityName,
+    Seconds,
+    exact,
+    refusals,
+    repeated,
+    who,
+)
 from taskq.web.console import Console
 from taskq.web.problem import Problem
 from taskq.web.role import Identity
@@ -26,7 +35,8 @@ from taskq.web.role import Identity
 
 class TimesAsked(Asked, frozen=True, kw_only=True):
     """When a schedule fires: ``cron`` text in the time zone ``tz``, or ``every`` so many seconds;
-    ``catch_up``, ``overlap`` and ``jitter`` (seconds) as ``taskq.periodic`` has them."""
+    ``catch_up``, ``overlap`` and ``jitter`` (seconds) as ``taskq.periodic`` has them. ``queue`` and
+    ``priority`` are those of the calls."""
 
     cron: str | None = None
     every: Seconds | None = None
@@ -34,6 +44,8 @@ class TimesAsked(Asked, frozen=True, kw_only=True):
     catch_up: CatchUp | None = None
     overlap: Overlap | None = None
     jitter: Seconds | None = None
+    queue: str | None = None
+    priority: PriorityName | None = None
 
 
 class CreateAsked(TimesAsked, frozen=True, kw_only=True):
@@ -47,7 +59,8 @@ class CreateAsked(TimesAsked, frozen=True, kw_only=True):
 class EditAsked(TimesAsked, frozen=True, kw_only=True):
     """What is given is changed, the rest stays. ``revision`` is the one that was seen: where the
     schedule has changed since, nothing is done, and the answer is 409 ``stale``. ``type`` and
-    ``arguments`` are given together, or the arguments alone, for the type that it has."""
+    ``arguments`` are given together, or the arguments alone, for the type that it has. A ``type``
+    has its own queue and priority, unless they are given."""
 
     revision: int
     type: str | None = None
@@ -89,7 +102,8 @@ async def create_schedule(
     """Make a schedule that calls a task of this app."""
     with refusals():
         arguments = await exact(request, "arguments")
-        call = _call(console, data.type, arguments or {})
+        payload = to_json(arguments or {}, label=data.type)
+        call = call_of(task_named(console.app.tasks, data.type), payload, _options(data))
         made = await console.app.schedules.acreate(
             data.name, call, **_times(data), **who(data, identity)
         )
@@ -108,10 +122,7 @@ async def edit_schedule(
     revision = None if await repeated(console, data) else data.revision
     info = await _there(console, name)
     with refusals():
-        given = await exact(request, "arguments")
-        call = None
-        if given is not None or data.type is not None:
-            call = _call(console, data.type or info.schedule.template.type, given or {})
+        call = _other_call(console, info, data, await exact(request, "arguments"))
         try:
             changed = await console.app.schedules.aupdate(
                 name, activity=call, revision=revision, **_times(data), **who(data, identity)
@@ -177,8 +188,28 @@ async def delete_schedule(
     return ScheduleDeleted(name=name, declared=info.declared)
 
 
-def _call(console: Console, type: str, arguments: Mapping[str, object]) -> Activity[Any]:
-    return call_of(task_named(console.app.tasks, type), to_json(arguments, label=type), {})
+def _other_call(
+    console: Console, info: ScheduleInfo, asked: EditAsked, arguments: Mapping[str, object] | None
+) -> Activity[Any] | None:
+    """The call as it is to be; None: as it is."""
+    options, before = _options(asked), info.schedule.template
+    if asked.type is None and arguments is None and not options:
+        return None
+    type, payload = asked.type or before.type, before.payload
+    if asked.type is None:
+        options = {"queue": before.queue, "priority": before.priority, **options}
+    if asked.type is not None or arguments is not None:
+        payload = to_json(arguments or {}, label=type)
+    return call_of(task_named(console.app.tasks, type), payload, options)
+
+
+def _options(asked: TimesAsked) -> Mapping[str, object]:
+    given: dict[str, object] = {}
+    if asked.queue is not None:
+        given["queue"] = asked.queue
+    if asked.priority is not None:
+        given["priority"] = Priority[asked.priority]
+    return given
 
 
 async def _there(console: Console, name: str) -> ScheduleInfo:

@@ -24,12 +24,9 @@ const PAGES = {
   settings: ["settings", "Settings", ","],
 };
 /** Pages of one thing, by the first name in the address; a second name says which one. */
-const DETAILS = {
-  activities: "activity",
-  queues: "queue",
-  types: "type",
-  schedules: "schedule",
-};
+const DETAILS = { activities: "activity", queues: "queue", types: "type", schedules: "schedule", dead: "cause" };
+/** Forms, by the first name in the address: of the one with the name before `edit`, or with `form` of a new one. */
+const FORMS = { schedules: "scheduling" };
 
 const STATES = {
   connecting: "Connecting …",
@@ -56,11 +53,12 @@ function drawNav(current) {
 }
 
 async function route() {
-  const { path } = here();
-  const [first = "", second] = path;
+  const { path, params } = here();
+  const [first = "", second, third] = path;
   const known = PAGES[first];
   if (!known) return go("", {}, { replace: true });
-  const module = second && DETAILS[first] ? DETAILS[first] : known[0];
+  const detail = second && DETAILS[first] ? DETAILS[first] : known[0];
+  const module = third === "edit" || params.form ? (FORMS[first] ?? detail) : detail;
   const name = [module, second].join("/");
   if (shown.name === name) return shown.page?.moved();
   shown = { name, page: null };

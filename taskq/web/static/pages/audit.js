@@ -1,40 +1,83 @@
-/** Who did what, and why. */
+/** Who did what to what, when and why. What comes meanwhile is told by a button, and moves nothing. */
 
-import { amend } from "../core/address.js";
+import { amend, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { words } from "../core/format.js";
+import { count } from "../core/format.js";
+import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { json } from "../parts/json.js";
-import { empty } from "../parts/status.js";
+import { activityLink, empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
 
+const SIZE = 50;
+const GAP = 3000;
+/** Activities of one entry that are shown, the rest is in its detail. */
+const SHOWN = 3;
+
 class Audit extends Page {
   title = "Audit";
+  #latest = null;
+  #looking = 0;
 
   start() {
     this.table = table({ label: this.title, columns: COLUMNS, key: (item) => item.number });
+    this.news = h("div", { class: "row", role: "status" });
+    this.head.append(this.news);
+    for (const kind of ["activities", "stats", "control"]) this.listen(live, kind, () => (this.#looking ||= setTimeout(() => this.#look(), GAP)));
+    this.signal.addEventListener("abort", () => clearTimeout(this.#looking));
   }
 
   read(signal) {
-    return get("audit", { limit: 50, before: this.params.before }, signal);
+    return get("audit", { limit: SIZE, before: this.params.before }, signal);
   }
 
   draw({ items, next }) {
-    const older = next && h("button", { on: { click: () => amend({ before: next }, {}) } }, "Older");
-    const newest = this.params.before && h("button", { on: { click: () => amend({ before: "" }, {}) } }, "Newest");
-    redraw(this.body, items.length ? this.table : empty("No command is on record."), h("div", { class: "row" }, newest, older));
+    if (!this.params.before) this.#latest = items[0]?.number ?? 0;
+    const turn = (before) => () => amend({ before }, {});
+    redraw(this.news);
+    redraw(this.body, items.length ? this.table : empty("No command is on record.", h("p", {}, "Whatever somebody retries, cancels, pauses or deletes is written down here, with the reason.")), h("div", { class: "row" },
+      this.params.before && h("button", { "data-focus": "newest", on: { click: turn("") } }, "Newest"),
+      next && h("button", { "data-focus": "older", on: { click: turn(next) } }, "Older")));
     this.table.show(items);
   }
+
+  /** Whether there is something newer than what is shown. */
+  async #look() {
+    try {
+      const { items: [newest] } = await get("audit", { limit: 1 }, this.signal);
+      this.#looking = 0;
+      if (!newest || this.#latest === null || newest.number <= this.#latest) return;
+      const act = () => (this.params.before ? amend({ before: "" }, {}) : this.refresh());
+      redraw(this.news, h("button", { class: "small", "data-focus": "news", on: { click: act } }, "New entries"));
+    } catch (error) {
+      this.#looking = 0;
+      if (!("code" in error) && error.name !== "AbortError") throw error;
+    }
+  }
+}
+
+const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
+/** Where that is to which it was done. */
+function target({ action, target: name, detail }) {
+  const [kind] = action.split(".");
+  const places = { queue: ["activities", { queue: name }], type: ["activities", { type: name }], schedule: [["schedules", name], {}] };
+  if (places[kind] && name) return h("a", { href: link(...places[kind]) }, name);
+  if (ID.test(name)) return activityLink(name);
+  const ids = Array.isArray(detail.ids) ? detail.ids.filter((id) => ID.test(id)) : [];
+  const rest = ids.length - SHOWN;
+  return [name && `${name} `, ids.length > 0 && h("span", { class: "ids" }, ids.slice(0, SHOWN).map((id) => activityLink(id)), rest > 0 && h("span", { class: "soft" }, `and ${count(rest)} more`))];
 }
 
 const COLUMNS = [
   { label: "When", cell: (item) => time(item.at) },
-  { label: "Who", cell: (item) => item.actor },
-  { label: "What", cell: (item) => [h("b", {}, words(item.action)), h("small", {}, item.target)] },
+  { label: "Who", by: (item) => item.actor, cell: (item) => item.actor },
+  { label: "What", by: (item) => item.action, cell: (item) => h("b", {}, item.action.replaceAll(/[._]/g, " ")) },
+  { label: "To", by: (item) => item.target, cell: target },
   { label: "Why", cell: (item) => item.reason || "–" },
-  { label: "Detail", cell: (item) => (Object.keys(item.detail).length ? h("details", {}, h("summary", {}, "Detail"), json(JSON.stringify(item.detail), `detail ${item.number}`)) : "–") },
+  { label: "Detail", cell: (item) => (Object.keys(item.detail).length ? h("details", {}, h("summary", { "data-focus": `detail ${item.number}` }, "Detail"), json(JSON.stringify(item.detail), `detail ${item.number}`)) : "–") },
 ];
 
 customElements.define("tq-audit", Audit);

@@ -1,18 +1,20 @@
-/** Bulk commands, and how far they are. */
+/** Bulk commands: how far each is, how fast, who gave it and why, what it left as it was. */
 
-import { get, part } from "../core/api.js";
-import { link } from "../core/address.js";
+import { amend, link } from "../core/address.js";
+import { part } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { count, words } from "../core/format.js";
+import { count, duration, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
+import { OVER } from "../parts/acts.js";
 import { command } from "../parts/dialog.js";
 import { chip, empty, meter } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
+import { walked } from "../parts/walking.js";
 
-const OPEN = new Set(["pending", "processing", "scheduled", "retrying"]);
+const SIZE = 50;
 
 class Bulk extends Page {
   title = "Bulk commands";
@@ -23,27 +25,60 @@ class Bulk extends Page {
   }
 
   read(signal) {
-    return get("bulk", { limit: 100 }, signal);
+    return walked("bulk", { limit: SIZE, cursor: this.params.cursor }, signal);
   }
 
-  draw({ items }) {
-    redraw(this.body, items.length ? this.table : empty("No bulk command was given.", h("a", { href: link("activities") }, "Find activities")));
-    this.table.show(items);
+  draw({ items, next }) {
+    const turn = (cursor) => () => amend({ cursor }, {});
+    redraw(this.body, items.length ? this.table : next ? empty("Nothing yet: the search can go on.") : nothing(), h("div", { class: "row" },
+      this.params.cursor && h("button", { "data-focus": "newest", on: { click: turn("") } }, "Newest"),
+      next && h("button", { "data-focus": "older", on: { click: turn(next) } }, items.length ? "Older" : "Go on")));
+    this.table.show(items.map((item) => ({ ...item, ...pace(item) })));
   }
+}
+
+function nothing() {
+  return empty("A bulk command does the same to everything that a filter finds, and goes on by itself.",
+    h("p", {}, "Retry all of a ", h("a", { href: link("dead") }, "cause"), ", or search for ", h("a", { href: link("activities") }, "activities"), " and choose what to do with all of them."));
+}
+
+/** How many a second since it was given, and the seconds that are left, as far as they can be told. */
+function pace({ status, done, skipped, total, created_at: from, finished_at: until }) {
+  const seen = done + skipped;
+  const seconds = ((until ? Date.parse(until) : Date.now()) - Date.parse(from)) / 1000;
+  const speed = seen && seconds >= 1 ? seen / seconds : null;
+  return { seconds: OVER.has(status) ? seconds : null, speed, left: !OVER.has(status) && speed ? Math.round(Math.max(0, total - seen) / speed) : null };
 }
 
 function stop(item, after) {
   return async () => (await command(`bulk/${part(item.id)}/cancel`, { title: "Stop this command", text: "What is done stays done.", go: "Stop it", danger: true, done: () => "It stops." })) && after();
 }
 
+function about(item) {
+  if (item.filter) return h("a", { href: link("activities", { q: item.filter }), title: "What it finds now", "data-focus": `filter ${item.id}` }, h("code", {}, item.filter));
+  return h("span", { class: "soft" }, item.ids === null ? "its filter is hidden from your role" : `${count(item.ids)} selected`);
+}
+
+function progress({ done, skipped, total, exact, speed, left, rate, seconds }) {
+  const limit = rate ? `at most ${rate} a second` : null;
+  const now = speed === null ? null : `${speed < 10 ? Math.round(speed * 10) / 10 : count(Math.round(speed))} a second`;
+  const rest = left === null ? seconds ? `took ${duration(Math.round(seconds * 10) / 10)}` : null : `${duration(left)} left`;
+  return [
+    h("span", { class: "nowrap" }, meter(done + skipped, total, "done"), `${count(done)} of ${exact ? "" : "at least "}${count(total)}`),
+    h("small", {}, [now, limit, rest].filter(Boolean).join(", ")),
+    skipped > 0 && h("small", { class: "is-pending" }, `${count(skipped)} left as they were`),
+  ];
+}
+
 function columns(after) {
   return [
-    { label: "Command", cell: (item) => [h("b", {}, words(item.action ?? "–")), h("small", {}, item.filter ?? (item.ids === null ? "" : `${item.ids} selected`))] },
-    { label: "State", cell: (item) => [chip(item.status), item.problem && h("small", {}, item.problem), item.error && h("small", {}, item.error)] },
-    { label: "Progress", cell: (item) => [meter(item.done + item.skipped, item.total, "done"), `${count(item.done)} / ${count(item.total)}`, item.skipped > 0 && h("small", {}, `${count(item.skipped)} skipped`)] },
-    { label: "Who", cell: (item) => [item.actor, h("small", {}, item.reason)] },
-    { label: "Given", cell: (item) => time(item.created_at, "ago") },
-    { label: "", cell: (item) => may("operator") && OPEN.has(item.status) && h("button", { class: "small danger", "data-focus": `stop ${item.id}`, on: { click: stop(item, after) } }, "Stop") },
+    { label: "Command", by: (item) => item.action ?? "", cell: (item) => h("b", { class: "verb" }, words(item.action ?? "–")) },
+    { label: "Of", cell: about },
+    { label: "State", by: (item) => item.status, cell: (item) => [chip(item.status), item.error && h("small", { class: "told is-failed" }, item.error), item.problem && h("small", { class: "told" }, `one was skipped: ${item.problem}`)] },
+    { label: "Progress", by: (item) => item.done, cell: progress },
+    { label: "Who", by: (item) => item.actor, cell: (item) => [h("span", { class: "nowrap" }, item.actor), h("small", {}, item.reason || "no reason given")] },
+    { label: "Given", by: (item) => item.created_at, cell: (item) => h("span", { class: "nowrap" }, time(item.created_at, "ago")) },
+    { label: "", cell: (item) => h("div", { class: "row deeds" }, may("operator") && !OVER.has(item.status) && h("button", { class: "small danger", "aria-label": `Stop ${words(item.action ?? "")}`, "data-focus": `stop ${item.id}`, on: { click: stop(item, after) } }, "Stop")) },
   ];
 }
 

@@ -1,49 +1,107 @@
-/** What has failed for good, by its cause; retrying it. */
+/** What has failed for good, by its cause: how many, since when, whether it goes on; narrowed by filter, type and queue. */
 
-import { link } from "../core/address.js";
+import { amend, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { count } from "../core/format.js";
+import { count, plural } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
 import { bulk } from "../parts/bulk.js";
-import { activityLink, empty } from "../parts/status.js";
+import { filterOf } from "../parts/cause.js";
+import { filterBox } from "../parts/filter.js";
+import { spark } from "../parts/spark.js";
+import { empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
 
+const BAD = ["dead_letter", "failed"];
+const MOST = 100;
+
 class Dead extends Page {
   title = "Dead letters";
+  #known = { type: new Set(), queue: new Set() };
 
   start() {
-    this.table = table({ label: this.title, columns: columns(() => this.refresh()), key: (item) => item.fingerprint, href: (item) => link("activities", { q: filter(item) }) });
+    this.box = filterBox(this.params.q ?? "", (q) => amend({ q }, {}));
+    this.selects = { type: this.#select("type", "types"), queue: this.#select("queue", "queues") };
+    this.problem = h("div", { role: "alert" });
+    this.trend = h("div", { class: "row pace" });
+    this.found = h("div");
+    this.table = table({ label: this.title, columns: columns(() => this.refresh()), key: (item) => item.fingerprint, href: (item) => link(["dead", item.fingerprint]) });
+    this.body.append(this.trend, h("div", { class: "row narrow" }, h("div", { class: "grow" }, this.box), Object.values(this.selects)), this.problem, this.found);
     this.listen(live, "stats", () => this.soon(5000));
   }
 
-  read(signal) {
-    return get("dead-letters", { limit: 100 }, signal);
+  #select(name, all) {
+    return h("select", { "aria-label": name, on: { change: ({ target }) => amend({ [name]: target.value }, {}) } }, h("option", { value: "" }, `All ${all}`));
   }
 
-  draw({ items }) {
-    redraw(this.body, items.length ? this.table : empty("Nothing has failed for good."));
+  get narrowed() {
+    const { q, type, queue } = this.params;
+    return Boolean(q || type || queue);
+  }
+
+  async read(signal) {
+    const { q, type, queue } = this.params;
+    const all = this.narrowed && !this.#known.type.size ? get("dead-letters", { limit: MOST }, signal) : null;
+    const series = get("series", { window: "1h", type, queue }, signal);
+    try {
+      const found = await get("dead-letters", { q, type, queue, limit: MOST }, signal);
+      this.#learn([...found.items, ...((await all)?.items ?? [])]);
+      redraw(this.problem);
+      return { ...found, series: await series };
+    } catch (error) {
+      if (error.status !== 400) throw error;
+      redraw(this.problem, h("p", { class: "problem" }, error.message));
+      return { items: [], searched_to: null, series: await series };
+    }
+  }
+
+  /** Types and queues that one can choose: whatever was seen. */
+  #learn(items) {
+    for (const item of items) {
+      this.#known.type.add(item.type);
+      for (const queue of item.queues) this.#known.queue.add(queue);
+    }
+    for (const [name, select] of Object.entries(this.selects)) {
+      const value = this.params[name] ?? "";
+      const names = [...new Set([...this.#known[name], ...(value ? [value] : [])])].sort();
+      if (select.length !== names.length + 1) redraw(select, select.firstChild, names.map((each) => h("option", { value: each }, each)));
+      select.value = value;
+    }
+  }
+
+  draw({ items, searched_to: to, series }) {
+    this.box.value = this.params.q ?? "";
+    this.#drawTrend(series);
+    redraw(this.found, items.length ? this.table : this.#nothing(), to && h("p", { class: "soft" }, "Looked back to ", time(to), "."));
     this.table.show(items);
   }
-}
 
-function filter({ fingerprint }) {
-  return `status:dead_letter,failed cause:${fingerprint}`;
+  #drawTrend({ lines }) {
+    const [outcomes = {}] = lines.map((line) => line.outcomes);
+    const lists = BAD.map((name) => outcomes[name]).filter(Boolean);
+    const each = (lists[0] ?? []).map((_, place) => lists.reduce((sum, values) => sum + (values[place] ?? 0), 0));
+    const sum = each.reduce((all, value) => all + value, 0);
+    redraw(this.trend, h("b", {}, count(sum)), h("span", { class: "soft" }, "failed for good in the last hour"), sum > 0 && spark(each, "Failed for good, by minute"));
+  }
+
+  #nothing() {
+    if (this.narrowed) return empty("Nothing that is like that has failed for good.", h("a", { href: link("dead") }, "Show all causes"));
+    return empty("Nothing has failed for good.", h("p", {}, "What has used up its retries, or must not be retried, stays here until somebody retries or deletes it."));
+  }
 }
 
 function columns(after) {
-  const act = (action, item) => async () => (await bulk(action, { filter: filter(item) })) && after();
+  const act = (action, item) => async () => (await bulk(action, { filter: filterOf(item.fingerprint) })) && after();
   const button = (action, label, item, kind) => h("button", { class: `small ${kind}`, "aria-label": `${label}: ${item.title ?? item.type}`, "data-focus": `${action} ${item.fingerprint}`, on: { click: act(action, item) } }, label);
   return [
-    { label: "Cause", cell: (item) => [h("b", {}, item.title ?? "hidden from your role"), h("small", {}, `${item.type} in ${item.queues.join(", ")}`)] },
-    { label: "Activities", number: true, cell: (item) => [`${count(item.count)}${item.capped ? "+" : ""}`, h("small", {}, `${count(item.dead)} dead letters`)] },
-    { label: "First", cell: (item) => time(item.first, "ago") },
-    { label: "Last", cell: (item) => time(item.last, "ago") },
-    { label: "Newest", cell: (item) => activityLink(item.example) },
-    { label: "", cell: (item) => h("div", { class: "row" }, may("operator") && button("retry", "Retry all", item, ""), may("admin") && button("delete", "Delete all", item, "danger")) },
+    { label: "Cause", by: (item) => item.title ?? item.type, cell: (item) => [h("b", {}, item.title ?? "hidden from your role"), h("small", {}, `${item.type} in ${item.queues.join(", ")}`)] },
+    { label: "Activities", number: true, by: (item) => item.count, cell: (item) => [`${count(item.count)}${item.capped ? "+" : ""}`, h("small", {}, item.dead === item.count ? "dead letters" : item.dead ? plural(item.dead, "dead letter") : "failed")] },
+    { label: "First", by: (item) => item.first, cell: (item) => time(item.first, "ago") },
+    { label: "Last", by: (item) => item.last, cell: (item) => time(item.last, "ago") },
+    { label: "", cell: (item) => h("div", { class: "row deeds" }, may("operator") && button("retry", "Retry all", item, ""), may("admin") && button("delete", "Delete all", item, "danger")) },
   ];
 }
 

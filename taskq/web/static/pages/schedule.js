@@ -1,40 +1,83 @@
-/** One schedule: its next times, in its own zone too, and its last ones. */
+/** One schedule: its next times, in its own zone too, what became of the last ones, and what it calls. */
 
-import { go, here } from "../core/address.js";
+import { go, here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { clock, duration } from "../core/format.js";
+import { clock, duration, plural, zoneName } from "../core/format.js";
+import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
+import { history } from "../parts/history.js";
 import { json } from "../parts/json.js";
-import { runs } from "../parts/spark.js";
+import { marks, scheduleButtons, tally } from "../parts/schedule-acts.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { time } from "../parts/time.js";
-import { scheduleButtons } from "./schedules.js";
+
+const MISSED = { latest: "the last one comes", none: "none comes late", all: "each comes" };
+const OVERLAP = { allow: "allowed", skip: "left out", queue: "waits" };
 
 class Schedule extends Page {
   title = here().path[1];
 
-  read(signal) {
-    return get(`schedules/${part(this.title)}`, {}, signal);
+  start() {
+    this.listen(live, "activities", () => this.soon(3000));
   }
 
-  draw(item) {
-    redraw(this.head, h("h1", { tabindex: "-1" }, item.name), item.paused_at && h("span", { class: "chip is-pending" }, "paused"),
-      scheduleButtons(item, () => this.refresh().then(() => this.trouble.firstChild && go("schedules"))));
-    const next = item.upcoming.map((at) => h("li", {}, time(at), h("small", {}, ` ${clock(at, item.timezone)} ${item.timezone}`)));
-    const last = [...item.recent].reverse().map((run) => h("li", { class: "row" }, chip(run.status), time(run.at), activityLink(run.id), h("small", {}, duration(run.duration))));
+  async read(signal) {
+    const item = await get(`schedules/${part(this.title)}`, {}, signal);
+    return { item, pause: item.paused_at ? await this.#pause(signal) : null };
+  }
+
+  /** Who paused it and why, where the latest commands still have it. */
+  async #pause(signal) {
+    const { items } = await get("audit", { limit: 200 }, signal);
+    return items.find(({ action, target }) => action === "schedule.pause" && target === this.title) ?? null;
+  }
+
+  draw({ item, pause }) {
+    const after = () => this.refresh().then(() => this.trouble.firstChild && go("schedules"));
+    redraw(this.head, h("h1", { tabindex: "-1" }, item.name), marks(item), scheduleButtons(item, after, true));
+    redraw(this.arguments ??= h("div"), this.text === item.arguments ? [...this.arguments.childNodes] : json(item.arguments, "arguments"));
+    this.text = item.arguments;
     redraw(this.body,
       item.broken && h("p", { class: "problem" }, item.broken),
-      panel(item.when, runs(item.recent), facts([
-        ["Type", item.type], ["Queue", item.queue], ["Cron", item.cron], ["Every", item.every && duration(item.every)], ["Zone", item.timezone],
-        ["Missed times", item.catch_up], ["Overlap", item.overlap], ["Jitter", item.jitter ? duration(item.jitter) : null], ["Made", item.fired], ["Skipped", item.skipped],
-        ["Declared", item.declared ? "in code" : "by an operator"], ["Revision", item.revision],
-      ])),
-      h("div", { class: "two" },
-        panel("Next times", null, next.length ? h("ol", {}, next) : empty("None while it is paused.")),
-        panel("Last times", null, last.length ? h("ul", {}, last) : empty("It has not come yet."))),
-      panel("Arguments", null, json(item.arguments, "arguments")));
+      item.paused_at && h("p", { class: "is-pending" }, "Paused ", time(item.paused_at, "ago"), pause && ` by ${pause.actor}${pause.reason && `: ${pause.reason}`}`),
+      panel(sentence(item.when), item.cron && h("code", {}, `${item.cron}  ${item.timezone}`), described(item)),
+      h("div", { class: "two" }, panel("Next times", null, upcoming(item)), panel("How long it took", total(item), item.recent.length ? history(item.recent) : none())),
+      h("div", { class: "two loose" }, panel("Last times", null, item.recent.length ? timeline(item) : none()), panel("Arguments", null, this.arguments)));
   }
+}
+
+function sentence(words) {
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+function none() {
+  return empty("It has not come yet.");
+}
+
+function described(item) {
+  return facts([
+    ["Type", h("a", { href: link("activities", { type: item.type }) }, item.type)], ["Queue", h("a", { href: link("activities", { queue: item.queue }) }, item.queue)],
+    ["Priority", item.priority.toLowerCase()], ["Of missed times", MISSED[item.catch_up]], ["While the last goes on", OVERLAP[item.overlap]],
+    ["Spread over", item.jitter ? duration(item.jitter) : null], ["Made", plural(item.fired, "activity", "activities")], ["Left out", item.skipped || null],
+    ["Declared", item.declared ? "in code" : "by an operator"], ["Changed", time(item.updated_at, "ago")], ["Revision", item.revision],
+  ]);
+}
+
+function total(item) {
+  const { ok, failed } = tally(item);
+  return h("span", { class: "soft" }, `${ok} ok, `, h("span", { class: failed ? "is-failed" : "" }, `${failed} failed`));
+}
+
+function upcoming({ upcoming: times, timezone, paused_at: paused }) {
+  if (!times.length) return empty(paused ? "None while it is paused." : "It never comes again.");
+  const row = (at) => h("li", {}, h("b", {}, clock(at, timezone)), h("span", { class: "soft" }, time(at)), h("small", {}, time(at, "ago")));
+  return h("div", { class: "times" }, h("div", { class: "zones" }, h("small", {}, timezone), h("small", {}, zoneName())), h("ol", {}, times.map(row)));
+}
+
+function timeline({ recent }) {
+  const row = (run) => h("li", {}, chip(run.status), time(run.at), h("span", { class: "soft" }, duration(run.duration)), activityLink(run.id));
+  return h("ul", { class: "lasts" }, [...recent].reverse().map(row));
 }
 
 customElements.define("tq-schedule", Schedule);

@@ -1,0 +1,57 @@
+/** What pages of schedules show alike: how one fares, and what can be done with it. */
+
+import { link } from "../core/address.js";
+import { part } from "../core/api.js";
+import { h } from "../core/dom.js";
+import { may } from "../core/session.js";
+import { command } from "./dialog.js";
+import { OVER } from "./acts.js";
+import { activityLink } from "./status.js";
+import { toast } from "./toast.js";
+
+const GRACE = 30000;
+
+/** What ended of its last times: how many of them `ok`, and how many `failed` or were cancelled. */
+export function tally({ recent }) {
+  const ended = recent.filter(({ status }) => OVER.has(status));
+  const ok = ended.filter(({ status }) => status === "completed").length;
+  return { ok, failed: ended.length - ok };
+}
+
+/** Whether it should have come a while ago, and waits for nothing. */
+export function overdue(item, now = Date.now()) {
+  const last = item.recent.at(-1);
+  const waits = item.overlap === "queue" && last && !OVER.has(last.status);
+  return !item.paused_at && !item.broken && !waits && item.next_at !== null && Date.parse(item.next_at) < now - GRACE;
+}
+
+/** Marks for what is out of the ordinary. */
+export function marks(item) {
+  const mark = (text, hue, title) => h("span", { class: `chip is-${hue}`, title }, text);
+  return [
+    item.broken && mark("broken", "failed", item.broken),
+    overdue(item) && mark("overdue", "failed", "It should have come by now: does a worker run?"),
+    item.paused_at && mark("paused", "pending", null),
+  ];
+}
+
+/** What is to be done with one; `after()` is called when it was. `all`: also what a row has no room for. */
+export function scheduleButtons(item, after, all = false) {
+  const give = (verb, more) => async () => (await command(`schedules/${part(item.name)}/${verb}`, more)) && after();
+  const button = (label, act, kind = "small") => h("button", { class: kind, "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}`, on: { click: act } }, label);
+  const way = (label, path, params) => h("a", { class: "button small", href: link(path, params), "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}` }, label);
+  const trigger = async () => {
+    const made = await command(`schedules/${part(item.name)}/trigger`, { title: `Run ${item.name} now`, text: "Besides its times, which stay as they are.", go: "Run now", done: () => `${item.name} runs once more.` });
+    if (made) toast("Made:", { more: activityLink(made.id) });
+    if (made) after();
+  };
+  const pause = { title: `Pause ${item.name}`, text: "Nothing comes of it until it is resumed; what passes meanwhile is left out.", go: "Pause", done: () => `${item.name} is paused.` };
+  const resume = { title: `Resume ${item.name}`, text: "It goes on with its first time after now.", go: "Resume", done: () => `${item.name} goes on.` };
+  const gone = { title: `Delete ${item.name}`, go: "Delete", danger: true, done: () => `${item.name} is deleted.`, text: item.declared ? "It is declared in code, and comes back with the next worker." : "What it has made stays." };
+  return h("div", { class: "row deeds" },
+    may("operator") && button("Run now", trigger),
+    may("operator") && (item.paused_at ? button("Resume", give("resume", resume)) : button("Pause", give("pause", pause))),
+    may("admin") && way("Edit", ["schedules", item.name, "edit"]),
+    may("admin") && all && way("One like this", "schedules", { form: "new", like: item.name }),
+    may("admin") && all && button("Delete", give("delete", gone), "small danger"));
+}
