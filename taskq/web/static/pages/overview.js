@@ -164,7 +164,7 @@ function control({ name, key, options, value, of, names }) {
     const all = new Set([...names[field], ...(of.startsWith(`${field}:`) ? [of.slice(field.length + 1)] : [])]);
     return h("optgroup", { label }, [...all].sort().map((each) => h("option", { value: `${field}:${each}` }, each)));
   };
-  const made = h("select", { "aria-label": "Of which type or queue", "data-focus": "of", on: { change: act } }, h("option", { value: "" }, "All types and queues"), group("type", "Types"), group("queue", "Queues"));
+  const made = h("select", { "aria-label": "Of which type or queue", "data-focus": "of", on: { change: act } }, h("option", { value: "" }, "Everything"), group("type", "Types"), group("queue", "Queues"));
   made.value = of;
   return made;
 }

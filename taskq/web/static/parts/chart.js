@@ -17,7 +17,7 @@ import { counts, durations, times } from "./scale.js";
 const HEIGHT = 200;
 const [TOP, RIGHT, BOTTOM, LEFT] = [8, 8, HEIGHT - 22, 56];
 /** Pixels that a time on the axis needs. */
-const ROOM = 84;
+const ROOM = 72;
 
 /** Colours for lines that mean no state, in order. */
 export const HUES = ["accent", "completed", "pending", "scheduled", "retrying", "dead_letter", "processing", "failed", "edge", "cancelled"].map((each) => `var(--${each})`);
@@ -133,7 +133,7 @@ class Chart extends HTMLElement {
     ]);
     const [from, to] = [this.#times[0], this.#times.at(-1)];
     const ahead = zoneName() === "UTC" ? 0 : -new Date(to).getTimezoneOffset();
-    const round = times(from, to, Math.max(1, Math.floor((this.#width - LEFT) / ROOM)), ahead).filter((time) => this.#x(time) > LEFT + 14 && this.#x(time) < this.#width - 20);
+    const round = times(from, to, Math.max(1, Math.floor((this.#width - LEFT) / ROOM)), ahead).filter((time) => this.#x(time) > LEFT + 14 && this.#x(time) < this.#width - RIGHT);
     return [...grid, ...round.flatMap((time) => [
       svg("line", { class: "grid", x1: tenth(this.#x(time)), x2: tenth(this.#x(time)), y1: BOTTOM, y2: BOTTOM + 4 }),
       svg("text", { x: tenth(this.#x(time)), y: HEIGHT - 4, "text-anchor": "middle" }, hour(time)),

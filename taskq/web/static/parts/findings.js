@@ -17,7 +17,7 @@ const KINDS = {
   unserved: ["urgent", (name) => `No worker serves ${name}`, "Start one that does, or cancel what waits", matching],
   stuck: ["urgent", (name) => `Queue ${name} is stuck`, "Add workers or slots, or look at what holds them", matching],
   broken: ["urgent", (name) => `Schedule ${name} is broken`, "Give it a task that there is, or delete it", schedule],
-  lost_worker: ["warning", (name) => `Worker ${name} was lost`, "Look at its host and its log; others take over what it held", workers],
+  lost_worker: ["warning", (name) => `Worker ${name} was lost`, "Look at its host and its log", workers],
   threads_stuck: ["warning", (name) => `Threads of ${name} are stuck`, "Restart this worker, and let what blocks in it give up by itself", workers],
   overdue: ["warning", (name) => `Schedule ${name} is late`, "Start a worker, or see why those there are do not come to it", schedule],
   cause: ["warning", (name) => name ?? "A cause that is hidden from your role", "Mend it, then retry them all", ({ subject }) => link(["dead", subject])],
@@ -36,9 +36,9 @@ function finding(item, cap) {
   const { kind, subject, title, detail, count: number, since, filter } = item;
   const [urgency, what, act, where] = KINDS[kind];
   const name = what(title);
-  const sentence = `${act}; ${detail}.`;
+  const sentence = `${act}: ${detail}.`;
   return h("li", {},
     h("span", { class: `chip ${HUES[urgency]}` }, urgency),
     h("div", { class: "grow" }, h("a", { href: where(item), "data-focus": `finding ${kind} ${subject} ${filter}` }, name), h("p", { class: "soft" }, sentence)),
-    h("small", { class: "much" }, filter && h("a", { href: matching(item), "aria-label": `Activities of: ${name}` }, count(number, cap)), since && time(since, "ago")));
+    h("small", { class: "much" }, filter && number > 0 && h("a", { href: matching(item), "aria-label": `Activities of: ${name}` }, count(number, cap)), since && time(since, "ago")));
 }

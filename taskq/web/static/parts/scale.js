@@ -1,7 +1,7 @@
 /** Round numbers for the axes of charts. Pure: values in, `ticks` and where a value stands out. */
 
 const DURATIONS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 21600, 86400, 604800];
-const STEPS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+const STEPS = [60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
 
 /** The next of 1, 2, 5, 10, 20, 50 …. */
 function round(value) {
