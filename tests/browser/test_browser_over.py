@@ -81,7 +81,7 @@ def test_latencies_of_one_type_are_read_on_round_numbers(scene: Scene, visitor: 
     whole = scene.get("series")["lines"][0]
     assert sum(line["total"].values()) < sum(whole["total"].values())
     ticks = page.locator("tq-chart").nth(1).locator("text")
-    assert [each for each in ticks.all_inner_texts() if not ROUND.fullmatch(each)] == []
+    assert [each for each in ticks.all_text_contents() if not ROUND.fullmatch(each)] == []
 
 
 def test_the_arrow_keys_say_the_values_of_a_step(scene: Scene, visitor: Visitor) -> None:
