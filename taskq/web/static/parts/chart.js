@@ -38,7 +38,12 @@ class Chart extends HTMLElement {
   #time = h("time");
   #legend = h("div", { class: "lines" });
   #said = h("span", { class: "away", role: "status" });
-  #watch = new ResizeObserver(() => this.#width !== this.clientWidth && this.#draw());
+  /** Tells the width, which is not asked for: that would make the browser lay out the page at each draw. */
+  #watch = new ResizeObserver(([{ contentRect }]) => {
+    if (this.#width === contentRect.width) return;
+    this.#width = contentRect.width;
+    this.#draw();
+  });
 
   connectedCallback() {
     this.classList.add("chart");
@@ -99,8 +104,7 @@ class Chart extends HTMLElement {
   }
 
   #draw() {
-    this.#width = this.clientWidth;
-    if (!this.#width) return;
+    if (!this.#width || !this.#text) return;
     const layers = this.#layers();
     const values = layers.flatMap(({ high }) => high).filter((value) => value !== null);
     const none = !values.some(Boolean) && h("p", { class: "nothing" }, this.#shown.off.length && this.#shown.lines.length ? "All lines with something in this time are hidden." : "Nothing ended in this time.");
