@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.browser.pages import ready
 from tests.browser.scene import Scene, apart
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROUND = re.compile(r"\d+ (ms|s|m|h|d)|\d{2}:\d{2}")
 
 
-def _opened(scene: Scene, visitor: Visitor, path: str = "#/", **how: object) -> Page:
+def _opened(scene: Scene, visitor: Visitor, path: str = "#/", **how: Any) -> Page:
     page = visitor.open(scene, path, **how)
     ready(page)
     return page
