@@ -47,9 +47,17 @@ export function ago(iso, now = Date.now()) {
 
 const PARTS = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 
-function written(iso, zone, more) {
-  const options = { ...PARTS, ...more, ...(zone === "local" ? {} : { timeZone: zone }) };
-  const made = new Intl.DateTimeFormat("en-CA", options).formatToParts(new Date(iso));
+const MADE = new Map();
+
+/** Kept, since making one takes far longer than writing a time with it. */
+function formatter(zone, more) {
+  const name = [zone, ...Object.keys(more)].join();
+  if (!MADE.has(name)) MADE.set(name, new Intl.DateTimeFormat("en-CA", { ...PARTS, ...more, ...(zone === "local" ? {} : { timeZone: zone }) }));
+  return MADE.get(name);
+}
+
+function written(iso, zone, more = {}) {
+  const made = formatter(zone, more).formatToParts(new Date(iso));
   const of = Object.fromEntries(made.map((each) => [each.type, each.value]));
   const fraction = of.fractionalSecond ? `.${of.fractionalSecond}` : "";
   return [`${of.year}-${of.month}-${of.day}`, `${of.hour}:${of.minute}:${of.second}${fraction}`, of.timeZoneName ?? ""];

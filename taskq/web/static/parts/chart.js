@@ -1,48 +1,56 @@
 /**
- * `<tq-chart>`: lines or stacked areas over time, as wide as there is room. Set `label` and
- * `stacked`, `write(value)` for its numbers, then `show(at, step, lines)`: `at` says when each step
- * begins, `step` is seconds, a line has a `name`, a `hue` (a CSS colour) and `values` (null: a gap).
- * The last step is not over yet, and drawn lighter. The legend has the values of the step under the
- * pointer, or of the one that the arrow keys have chosen; its buttons hide lines.
+ * `<tq-chart>`: how many, as columns on top of each other (`stacked`), or how long, as lines over a
+ * logarithmic axis; as wide as there is room. Set `label`, `stacked` and `write(value)`, then
+ * `show({ at, step, lines, whole, off, table })`: `at` says when each step begins, `step` is seconds; a
+ * line has a `name`, a `hue` (a CSS colour), `values` (null: a gap) and its `total`, that of `whole`,
+ * the window in words; `off` are names of lines that are hidden; with `table` the numbers are shown.
+ *
+ * The last step is not over yet, and drawn lighter. The legend has the totals, or the values of the
+ * step under the pointer or chosen by the arrow keys. Event `hide` (`detail`: a name): hide or show it.
+ * What is shown again unchanged is not drawn again.
  */
 
-import { h, redraw, say, svg } from "../core/dom.js";
-import { clock, short } from "../core/format.js";
+import { h, listed, redraw, say, svg } from "../core/dom.js";
+import { clock, short, zoneName } from "../core/format.js";
+import { counts, durations, times } from "./scale.js";
 
 const HEIGHT = 200;
-const LEFT = 52;
-const BOTTOM = HEIGHT - 22;
+const [TOP, RIGHT, BOTTOM, LEFT] = [8, 8, HEIGHT - 22, 56];
+/** Pixels that a time on the axis needs. */
+const ROOM = 72;
 
 /** Colours for lines that mean no state, in order. */
 export const HUES = ["accent", "completed", "pending", "scheduled", "retrying", "dead_letter", "processing", "failed", "edge", "cancelled"].map((each) => `var(--${each})`);
-
-/** The next of 1, 2, 5, 10, 20, 50 …, so that an axis seldom changes. */
-export function ceiling(value) {
-  const size = 10 ** Math.floor(Math.log10(value || 1));
-  return [1, 2, 5, 10].find((each) => each * size >= value) * size;
-}
 
 class Chart extends HTMLElement {
   label = "";
   stacked = false;
   write = short;
-  #at = [];
-  #lines = [];
-  #hidden = new Set();
+  #shown = { at: [], step: 60, lines: [], whole: "", off: [], table: false };
+  #text = "";
+  #times = [];
   #chosen = null;
   #width = 0;
-  #drawing = svg("svg", { role: "img", tabindex: "0", "aria-label": "Nothing yet" });
-  #mark = svg("line", { class: "grid", y1: 8, y2: BOTTOM });
-  #legend = h("div", { class: "legend" });
+  #values = new Map();
+  #drawing = svg("svg", { role: "img", tabindex: "0", "aria-label": "Nothing yet", "data-focus": "drawing" });
+  #mark = svg("rect", { class: "mark", y: TOP, height: BOTTOM - TOP });
+  #plot = h("div", { class: "plot" }, this.#drawing);
   #time = h("time");
-  #watch = new ResizeObserver(() => this.#width !== this.clientWidth && this.#draw());
+  #legend = h("div", { class: "lines" });
+  #said = h("span", { class: "away", role: "status" });
+  /** Tells the width, which is not asked for: that would make the browser lay out the page at each draw. */
+  #watch = new ResizeObserver(([{ contentRect }]) => {
+    if (this.#width === contentRect.width) return;
+    this.#width = contentRect.width;
+    this.#draw();
+  });
 
   connectedCallback() {
     this.classList.add("chart");
     if (!this.firstChild) {
-      this.append(this.#drawing, this.#legend);
-      this.#drawing.addEventListener("pointermove", (event) => this.#choose(this.#stepAt(event)));
-      this.#drawing.addEventListener("pointerleave", () => this.#choose(null));
+      this.append(this.#plot, h("div", { class: "legend" }, this.#time, this.#legend), this.#said);
+      for (const kind of ["pointermove", "pointerdown"]) this.#drawing.addEventListener(kind, (event) => this.#choose(this.#stepAt(event)));
+      this.#drawing.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.#choose(null));
       this.#drawing.addEventListener("keydown", (event) => this.#walk(event));
     }
     this.#watch.observe(this);
@@ -53,78 +61,105 @@ class Chart extends HTMLElement {
   }
 
   /** Draw these lines. */
-  show(at, step, lines) {
-    this.#at = at;
-    this.#lines = lines;
-    if (this.#chosen >= at.length) this.#chosen = null;
+  show(shown) {
+    const text = JSON.stringify([shown, zoneName()]);
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#shown = shown;
+    this.#times = shown.at.map((at) => Date.parse(at));
+    this.#times.push((this.#times.at(-1) ?? 0) + shown.step * 1000);
+    if (this.#chosen >= shown.at.length) this.#chosen = null;
     this.#draw();
   }
 
-  #x(place) {
-    return LEFT + (place / Math.max(1, this.#at.length - 1)) * (this.#width - LEFT - 8);
+  #x(time) {
+    const [from, to] = [this.#times[0], this.#times.at(-1)];
+    return LEFT + ((time - from) / (to - from)) * (this.#width - LEFT - RIGHT);
   }
 
   #stepAt(event) {
     const x = event.clientX - this.#drawing.getBoundingClientRect().left;
-    const share = (x - LEFT) / (this.#width - LEFT - 8);
-    return Math.max(0, Math.min(this.#at.length - 1, Math.round(share * (this.#at.length - 1))));
+    const { length } = this.#shown.at;
+    return Math.max(0, Math.min(length - 1, Math.floor(((x - LEFT) / (this.#width - LEFT - RIGHT)) * length)));
   }
 
   #walk(event) {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by) return;
+    const last = this.#shown.at.length - 1;
+    const now = this.#chosen ?? last + 1;
+    const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: last, Escape: null }[event.key];
+    if (to === undefined) return;
     event.preventDefault();
-    const last = this.#at.length - 1;
-    this.#choose(Math.max(0, Math.min(last, (this.#chosen ?? last + 1) + by)));
+    this.#choose(to === null ? null : Math.max(0, Math.min(last, to)));
+    const values = this.#seen.map(({ name }) => `${name} ${this.#values.get(name).textContent}`);
+    say(this.#said, [this.#time.textContent, ...values].join(", "));
   }
 
   #choose(place) {
     this.#chosen = place;
-    this.#drawLegend();
+    this.#tell();
+  }
+
+  get #seen() {
+    return this.#shown.lines.filter(({ name }) => !this.#shown.off.includes(name));
   }
 
   #draw() {
-    this.#width = this.clientWidth;
-    if (!this.#width) return;
-    const seen = this.#lines.filter(({ name }) => !this.#hidden.has(name));
-    const sums = this.#at.map(() => 0);
-    const layers = seen.map((line) => {
+    if (!this.#width || !this.#text) return;
+    const layers = this.#layers();
+    const values = layers.flatMap(({ high }) => high).filter((value) => value !== null);
+    const none = !values.some(Boolean) && h("p", { class: "nothing" }, this.#shown.off.length && this.#shown.lines.length ? "All lines with something in this time are hidden." : "Nothing ended in this time.");
+    if (none || this.#shown.table) redraw(this.#plot, none || this.#numbers());
+    else {
+      const scale = (this.stacked ? counts : durations)(values);
+      const y = (value) => tenth(BOTTOM - scale.share(value) * (BOTTOM - TOP));
+      this.#drawing.setAttribute("aria-label", this.#sentence(layers));
+      this.#drawing.replaceChildren(this.#mark, ...this.#axes(scale.ticks, y), ...layers.flatMap((layer) => this.#layer(layer, y)));
+      redraw(this.#plot, this.#drawing);
+    }
+    const entries = this.#shown.lines.map(({ name, hue }) => ({ name, hue, on: !this.#shown.off.includes(name) }));
+    listed(this.#legend, entries, ({ name }) => name, (entry) => this.#entry(entry));
+    this.#tell();
+  }
+
+  #layers() {
+    const sums = this.#shown.at.map(() => 0);
+    return this.#seen.map((line) => {
       const low = [...sums];
       if (this.stacked) line.values.forEach((value, place) => (sums[place] += value ?? 0));
       return { line, low, high: this.stacked ? [...sums] : line.values };
     });
-    const most = ceiling(Math.max(0, ...layers.flatMap(({ high }) => high)));
-    const y = (value) => BOTTOM - (value / most) * (BOTTOM - 8);
-    this.#drawing.setAttribute("aria-label", `${this.label}; the axis goes to ${this.write(most)}`);
-    this.#drawing.replaceChildren(...this.#axes(most, y), ...layers.flatMap((layer) => this.#layer(layer, y)), this.#mark);
-    this.#drawLegend();
   }
 
-  #axes(most, y) {
-    const grid = [0, most / 2, most].flatMap((value) => [
-      svg("line", { class: "grid", x1: LEFT, x2: this.#width - 8, y1: y(value), y2: y(value) }),
+  #axes(ticks, y) {
+    const grid = ticks.flatMap((value) => [
+      svg("line", { class: "grid", x1: LEFT, x2: this.#width - RIGHT, y1: y(value), y2: y(value) }),
       svg("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, this.write(value)),
     ]);
-    const number = Math.max(1, Math.floor(this.#width / 140));
-    const every = Math.max(1, Math.ceil(this.#at.length / number));
-    const times = this.#at.flatMap((at, place) => {
-      if (place % every || this.#x(place) > this.#width - 40) return [];
-      return svg("text", { x: this.#x(place), y: HEIGHT - 4, "text-anchor": place ? "middle" : "start" }, hour(at));
-    });
-    return [...grid, ...times];
+    const [from, to] = [this.#times[0], this.#times.at(-1)];
+    const ahead = zoneName() === "UTC" ? 0 : -new Date(to).getTimezoneOffset();
+    const round = times(from, to, Math.max(1, Math.floor((this.#width - LEFT) / ROOM)), ahead).filter((time) => this.#x(time) > LEFT + 14 && this.#x(time) < this.#width - RIGHT);
+    return [...grid, ...round.flatMap((time) => [
+      svg("line", { class: "grid", x1: tenth(this.#x(time)), x2: tenth(this.#x(time)), y1: BOTTOM, y2: BOTTOM + 4 }),
+      svg("text", { x: tenth(this.#x(time)), y: HEIGHT - 4, "text-anchor": "middle" }, hour(time)),
+    ])];
   }
 
   #layer({ line, low, high }, y) {
-    const last = this.#at.length - 1;
-    const parts = [[0, Math.max(0, last - 1), ""], [Math.max(0, last - 1), last, " now"]];
+    const last = this.#shown.at.length - 1;
+    const parts = this.stacked ? [[0, last - 1, ""], [last, last, " now"]] : [[0, last - 1, ""], [Math.max(0, last - 1), last, " now"]];
     return parts.map(([from, to, now]) => {
-      const places = this.#at.map((_, place) => place).slice(from, to + 1);
-      const d = this.stacked
-        ? `M${[...places.map((at) => `${this.#x(at)},${y(high[at])}`), ...places.reverse().map((at) => `${this.#x(at)},${y(low[at])}`)].join("L")}Z`
-        : this.#path(places, high, y);
-      const paint = this.stacked ? { fill: line.hue } : { stroke: line.hue };
-      return svg("path", { class: (this.stacked ? "area" : "line") + now, d, style: paint });
+      const places = Array.from({ length: to - from + 1 }, (_, place) => from + place);
+      const d = this.stacked ? this.#columns(places, low, high, y) : this.#path(places, high, y);
+      return svg("path", { class: (this.stacked ? "area" : "line") + now, d, style: { [this.stacked ? "fill" : "stroke"]: line.hue } });
     });
+  }
+
+  #columns(places, low, high, y) {
+    const gap = this.#x(this.#times[1]) - LEFT > 5 ? 1 : 0;
+    return places.map((at) => {
+      if (low[at] === high[at]) return "";
+      return `M${tenth(this.#x(this.#times[at]))},${y(high[at])}H${tenth(this.#x(this.#times[at + 1]) - gap)}V${y(low[at])}H${tenth(this.#x(this.#times[at]))}Z`;
+    }).join("");
   }
 
   #path(places, values, y) {
@@ -134,34 +169,65 @@ class Chart extends HTMLElement {
         pen = "M";
         return "";
       }
-      const point = `${pen}${this.#x(at)},${y(values[at])}`;
+      const point = `${pen}${tenth((this.#x(this.#times[at]) + this.#x(this.#times[at + 1])) / 2)},${y(values[at])}`;
       const alone = pen === "M" && (values[at + 1] ?? null) === null;
       pen = "L";
-      return alone ? `${point}h2` : point;
+      return alone ? `${point}h0.1` : point;
     }).join("");
   }
 
-  #drawLegend() {
-    const last = this.#at.length - 1;
-    const place = this.#chosen ?? last;
-    this.#mark.toggleAttribute("hidden", this.#chosen === null);
-    for (const end of ["x1", "x2"]) this.#mark.setAttribute(end, this.#x(place));
-    say(this.#time, this.#at.length ? hour(this.#at[place]) + (place === last ? " (now)" : "") : "");
-    const entry = ({ name, hue, values }) => {
-      const act = () => {
-        if (!this.#hidden.delete(name)) this.#hidden.add(name);
-        this.#draw();
-      };
-      const value = values[place] ?? null;
-      const about = { class: "quiet small", title: name, "aria-pressed": String(!this.#hidden.has(name)), "data-focus": `line ${name}`, on: { click: act } };
-      return h("button", about, h("i", { style: { "--hue": hue } }), h("span", {}, name), h("b", {}, value === null ? "–" : this.write(value)));
-    };
-    redraw(this.#legend, this.#time, this.#lines.map(entry));
+  /** What the drawing shows, for who cannot see it. */
+  #sentence(layers) {
+    const { at, whole } = this.#shown;
+    const { line, high } = layers.reduce((one, other) => (Math.max(...other.high) >= Math.max(...one.high) ? other : one));
+    const most = Math.max(...high);
+    const totals = layers.map((layer) => `${layer.line.name} ${this.write(layer.line.total)}`).join(", ");
+    const peak = `${this.write(most)}${this.stacked ? "" : ` (${line.name})`} at ${hour(this.#times[high.indexOf(most)])}`;
+    return `${this.label}, ${hour(at[0])} to ${hour(this.#times.at(-1))}. ${whole}: ${totals}. Most: ${peak}.`;
+  }
+
+  #numbers() {
+    const { at } = this.#shown;
+    const head = h("tr", {}, ["From", ...this.#seen.map(({ name }) => name)].map((name) => h("th", { scope: "col" }, name)));
+    const row = (time, place) => h("tr", {}, h("th", { scope: "row" }, day(time)), this.#seen.map(({ values }) => h("td", { class: "number" }, this.#number(values[place]))));
+    return h("div", { class: "view", tabindex: "0", role: "region", "aria-label": this.label, "data-focus": "numbers" }, h("table", { "aria-label": this.label }, h("thead", {}, head), h("tbody", {}, at.map(row).reverse())));
+  }
+
+  #number(value) {
+    return (value ?? null) === null ? "–" : this.write(value);
+  }
+
+  #entry({ name, hue, on }) {
+    const value = h("b");
+    this.#values.set(name, value);
+    const act = () => this.dispatchEvent(new CustomEvent("hide", { detail: name }));
+    return h("button", { class: "quiet small", title: name, "aria-pressed": String(on), "data-focus": `line ${name}`, on: { click: act } }, h("i", { style: { "--hue": hue } }), h("span", {}, name), value);
+  }
+
+  /** The legend's numbers: of the step that is chosen, else of the whole. */
+  #tell() {
+    const { at, lines, whole } = this.#shown;
+    const place = this.#chosen;
+    this.#mark.toggleAttribute("hidden", place === null);
+    for (const line of lines) if (this.#values.has(line.name)) say(this.#values.get(line.name), this.#number(place === null ? line.total : line.values[place]));
+    if (place === null) return say(this.#time, whole);
+    const from = this.#x(this.#times[place]);
+    this.#mark.setAttribute("x", tenth(from));
+    this.#mark.setAttribute("width", tenth(this.#x(this.#times[place + 1]) - from));
+    say(this.#time, place === at.length - 1 ? `since ${day(at[place])}` : `${day(at[place])} to ${hour(this.#times[place + 1])}`);
   }
 }
 
-function hour(iso) {
-  return clock(iso).replace(/:\d\d$/, "");
+function tenth(number) {
+  return Math.round(number * 10) / 10;
+}
+
+function day(time) {
+  return clock(time).slice(0, -3);
+}
+
+function hour(time) {
+  return day(time).slice(-5);
 }
 
 customElements.define("tq-chart", Chart);
