@@ -135,7 +135,7 @@ def tasks(events: Sequence[Any]) -> list[float]:
         if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
     }
     found = (
-        event.get("tdur", event["dur"]) / 1e6
+        event.get("tdur", event.get("dur", 0)) / 1e6
         for event in events
         if event["name"] == "RunTask" and (event["pid"], event["tid"]) in mains
     )

@@ -83,9 +83,9 @@ export function zoneName() {
   return preferences.get("zone") === "utc" ? "UTC" : "local";
 }
 
-/** An id's first digits. */
+/** An id's last digits; its first ones are those of the time, and so alike. */
 export function brief(id) {
-  return id ? id.slice(0, 8) : "–";
+  return id ? id.slice(-8) : "–";
 }
 
 /** `1 activity`, `2 activities`. */

@@ -21,8 +21,7 @@ class Time extends HTMLElement {
     const how = this.getAttribute("how");
     if (how === "since") say(this, duration(Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000))));
     else say(this, how === "ago" ? ago(iso) : clock(iso));
-    const title = exact(iso);
-    if (this.title !== title) this.title = title;
+    this.title ||= exact(iso);
   }
 }
 
