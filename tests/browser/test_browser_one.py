@@ -78,9 +78,9 @@ def test_related_ones_share_the_correlation_or_are_still_open_below_it(
 ) -> None:
     """seed:O7: the open descendants are what RunnerQ's console calls pending."""
     page = opened(scene, visitor, scene.ids["blocked"], "related")
-    page.get_by_role("region").or_(page.locator(".panel")).filter(
-        has_text="Not ended below it"
-    ).get_by_role("link", name="import_product").first.wait_for()
+    below = page.locator(".panel").filter(has_text="Not ended below it").locator(".lines > li")
+    below.filter(has_text="import_product").filter(has_text="scheduled").first.wait_for()
+    assert below.filter(has_text="completed").count() == 0
     other = opened(scene, visitor, scene.ids["mail"], "related")
     link = other.locator(".panel").filter(has_text="order-46").get_by_role("link", name="Search")
     link.click()
