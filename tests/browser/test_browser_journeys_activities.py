@@ -74,25 +74,6 @@ def test_a_dead_letter_is_retried_with_other_arguments(scene: Scene, visitor: Vi
     assert json.loads(scene.get(f"activities/{id}")["arguments"])["currency"] == "EUR"
 
 
-def test_a_schedule_is_made_and_run_at_once(scene: Scene, visitor: Visitor) -> None:
-    page = visitor.open(scene, PAGES["schedules"])
-    ready(page)
-    page.get_by_role("button", name="New schedule").click()
-    dialog = page.get_by_role("dialog", name="New schedule")
-    dialog.get_by_label("Name").fill("hourly ping")
-    dialog.get_by_label("Type of the activity").fill("ping")
-    dialog.get_by_label("Arguments").fill('{"number": 1}')
-    dialog.get_by_label("Every so many seconds").fill("3600")
-    dialog.get_by_role("button", name="Make it").click()
-    page.get_by_role("button", name="Run now hourly ping").click()
-    dialog = page.get_by_role("dialog", name="Run hourly ping now")
-    dialog.get_by_label("Reason").fill("now, please")
-    dialog.get_by_role("button", name="Run now", exact=True).click()
-    dialog.wait_for(state="detached")
-    [triggered] = [each for each in record(scene) if each["reason"] == "now, please"]
-    assert "hourly ping" in triggered["target"]
-
-
 def test_rows_are_walked_selected_and_opened_by_keys(scene: Scene, visitor: Visitor) -> None:
     page = visitor.open(scene, "#/activities?status=dead_letter")
     ready(page)

@@ -35,7 +35,7 @@ def test_a_queue_is_found_by_its_name_and_tells_how_it_has_fared(
     page.get_by_role("link", name="imports", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("imports")
     expect(page.get_by_role("main")).to_contain_text("3 unserved: legacy_sync waits in imports")
-    page.get_by_role("group", name="By").get_by_role("button", name="Type").click()
+    page.get_by_role("group", name="Lines").get_by_role("button", name="Type").click()
     expect(page).to_have_url(re.compile("by=type"))
     expect(page.get_by_role("button", name=re.compile("^import_product"))).to_be_visible()
 

@@ -54,7 +54,7 @@ def test_everybody_can_use_it(
     assert [*found, *contrast(page), *overflow(page)] == []
 
 
-def test_a_schedule_tells_its_next_times_while_it_is_typed_and_what_is_wrong_is_not_sent(
+def test_a_schedule_tells_its_next_times_while_it_is_typed_and_is_run_at_once(
     scene: Scene, visitor: Visitor
 ) -> None:
     page = visitor.open(scene, NEW)
@@ -80,6 +80,13 @@ def test_a_schedule_tells_its_next_times_while_it_is_typed_and_what_is_wrong_is_
     assert (made["cron"], made["timezone"]) == ("5 * * * *", "Asia/Tokyo")
     assert (made["queue"], made["priority"]) == ("mail", "HIGH")
     assert "9007199254740993" in made["arguments"]
+    page.get_by_role("button", name="Run now hourly ping").click()
+    dialog = page.get_by_role("dialog", name="Run hourly ping now")
+    dialog.get_by_label("Reason").fill("now, please")
+    dialog.get_by_role("button", name="Run now", exact=True).click()
+    dialog.wait_for(state="detached")
+    [done] = [each for each in scene.get("audit")["items"] if each["reason"] == "now, please"]
+    assert "hourly ping" in done["target"]
 
 
 def test_an_edit_leaves_alone_what_is_hidden(scene: Scene, visitor: Visitor) -> None:

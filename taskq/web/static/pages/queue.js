@@ -1,19 +1,16 @@
-/** One queue: what it holds, what hinders it, how it has fared. In the address: `window`, `by`. */
+/** One queue: what it holds, what hinders it, how it has fared. In the address: see parts/trends.js. */
 
-import { amend, here, link } from "../core/address.js";
+import { here, link } from "../core/address.js";
 import { get } from "../core/api.js";
-import { h, redraw } from "../core/dom.js";
+import { h, listed, redraw } from "../core/dom.js";
 import { count, duration } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
-import { chart } from "../parts/chart.js";
 import { ended, failing, held, outcomes, pace, percent, servers, spread } from "../parts/fares.js";
-import { flows, percentiles } from "../parts/lines.js";
 import { pauseButton } from "../parts/pause.js";
-import { choice, empty, facts, panel, STATES } from "../parts/status.js";
+import { empty, facts, panel, STATES } from "../parts/status.js";
 import { time } from "../parts/time.js";
-
-const WINDOWS = [["5m", "5 min"], ["1h", "1 hour"], ["24h", "24 hours"]];
+import { control, TOP, Trends } from "../parts/trends.js";
 
 class Queue extends Page {
   title = here().path[1];
@@ -26,49 +23,32 @@ class Queue extends Page {
     this.now = h("div");
     this.trap = h("div");
     this.more = h("div");
-    this.flow = chart({ label: "Attempts that ended, by step", stacked: true });
-    this.wait = chart({ label: "Wait: from ready to started", write: duration });
-    this.run = chart({ label: "Run: from started to ended", write: duration });
-    this.shown = [
-      this.trap, this.now, panel("Throughput", this.choices, this.flow),
-      h("div", { class: "two" }, panel("Wait", null, this.wait), panel("Run time", null, this.run)), this.more,
-    ];
+    this.trends = new Trends(this, ["none", this.other]);
+    this.shown = [this.trap, this.now, this.choices, ...this.trends.panels, this.more];
     this.listen(live, "activities", () => this.soon(5000));
     this.listen(live, "stats", () => this.soon(10000));
     this.listen(live, "control", () => this.soon(500));
   }
 
-  get window() {
-    return WINDOWS.some(([name]) => name === this.params.window) ? this.params.window : "1h";
-  }
-
-  get by() {
-    return this.params.by === this.other ? this.other : "none";
-  }
-
   async read(signal) {
-    const { window, by, word, title } = this;
-    const ask = (how) => get("series", { window, by: how, top: 8, [word]: title }, signal);
-    const all = ask("none");
-    const [{ items }, series, lines] = await Promise.all([get(this.kind, {}, signal), all, by === "none" ? all : ask(by)]);
-    return { item: items.find(({ name }) => name === title), series, lines };
+    const { word, title } = this;
+    const { window, by } = this.trends.view;
+    const [{ items }, series] = await Promise.all([get(this.kind, {}, signal), get("series", { window, by, top: TOP, [word]: title }, signal)]);
+    return { item: items.find(({ name }) => name === title), series };
   }
 
-  draw({ item, series, lines }) {
+  draw({ item, series }) {
     if (!item) return this.#nobody();
     const paused = item.paused && h("span", { class: "chip is-pending" }, "paused");
     redraw(this.head, h("h1", { tabindex: "-1" }, item.name), paused, h("div", { class: "row" }, this.buttons(item)));
-    redraw(this.choices,
-      choice("Window", WINDOWS, this.window, (window) => amend({ window })),
-      choice("By", [["none", "Outcome"], [this.other, this.other === "type" ? "Type" : "Queue"]], this.by, (by) => amend({ by })));
+    listed(this.choices, this.trends.controls, ({ name }) => name, control);
     redraw(this.trap, this.#hindrances(item));
     this.trap.hidden = !this.trap.firstChild;
     redraw(this.now, panel("Now", null, this.#holds(item)));
     redraw(this.more, this.about(item));
     this.more.hidden = !this.more.firstChild;
     redraw(this.body, this.shown);
-    this.flow.show(lines.at, lines.step, flows(lines));
-    for (const name of ["wait", "run"]) this[name].show(series.at, series.step, percentiles(series.lines[0][name]));
+    this.trends.show(series);
   }
 
   /** What can be done, to the right of the name. */

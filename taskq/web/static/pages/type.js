@@ -15,7 +15,7 @@ class Type extends Queue {
   other = "queue";
 
   buttons(item) {
-    const dead = h("a", { class: "button", href: link("activities", { type: item.name, status: "dead_letter" }), "data-focus": "dead" }, "Dead letters");
+    const dead = h("a", { class: "button", href: link("dead", { type: item.name }), "data-focus": "dead" }, "Dead letters");
     return [super.buttons(item), dead, item.task && may("operator") && enqueueButton(item.name, "primary")];
   }
 
@@ -27,7 +27,7 @@ class Type extends Queue {
       ["Priority", task.priority.toLowerCase()],
       ["Retries", task.max_retries === null ? "no limit" : task.max_retries],
       ["Timeout", task.timeout === null ? "no limit" : duration(task.timeout)],
-      ["Runs in", task.run_in],
+      ["Runs in", task.run_in === "process" && "a process of its own"],
       ["Also called", task.aliases.join(", ")],
     ]), h("h3", { class: "soft" }, task.parameters.length ? "Parameters" : "No parameters"), task.parameters.length > 0 && list);
   }
