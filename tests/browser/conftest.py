@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.chromium import NoBrowser, chromium
 from tests.browser.scene import Scene, nothing, served, shown
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Profile, Visitor
 from tests.browser.workload import shop
 
 if TYPE_CHECKING:
@@ -53,11 +53,19 @@ def browser() -> Iterator[Browser]:
     running.__exit__(None, None, None)
 
 
+@pytest.fixture(scope="package")
+def profiles(browser: Browser) -> list[Profile]:
+    """Those that visitors leave behind, for the next one. They end with the browser."""
+    return []
+
+
 @pytest.fixture
-def visitor(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Visitor]:
+def visitor(
+    browser: Browser, profiles: list[Profile], request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Visitor]:
     """Opens pages. The test fails if on one of them happened what must not; where it fails for
     something else, its folder has pictures of them."""
-    visitor = Visitor(browser)
+    visitor = Visitor(browser, profiles)
     yield visitor
     visitor.leave(tmp_path if request.node.stash.get(FAILED, False) else None)
     assert visitor.findings == []

@@ -25,7 +25,11 @@ class Guard:
     ``excuse`` names what a test brings about itself.
     """
 
-    def __init__(self, origin: str) -> None:
+    def __init__(self) -> None:
+        self.begin("")
+
+    def begin(self, origin: str) -> None:
+        """Mind this origin; what was found and excused before is forgotten."""
         self._origin = origin
         self._found: list[str] = []
         self._excused: list[str] = []

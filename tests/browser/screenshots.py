@@ -21,13 +21,27 @@ WIDTHS = (380, 1440)
 WIDEST = 2560
 WIDE = ("overview", "activities")
 """Pages that are shown that wide too."""
+VIEWS = {
+    "activity-timeline": "#/activities/{refused}?tab=timeline",
+    "activity-attempts": "#/activities/{refused}?tab=attempts",
+    "activity-tree": "#/activities/{tree}?tab=tree",
+    "activity-graph": "#/activities/{tree}?tab=tree&as=graph",
+    "activity-related": "#/activities/{tree}?tab=related",
+    "activity-metadata": "#/activities/{tree}?tab=metadata",
+    "schedule-runs": "#/schedules?view=runs",
+    "schedule-new": "#/schedules?form=new",
+    "schedule-edit": "#/schedules/nightly/edit",
+    "missing": "#/activities/00000000-0000-7000-8000-000000000000",
+}
+"""Views of pages that have several."""
 SETTLING = 600
 """Milliseconds in which a page's first live events come."""
 
 
 def pictures(scene: Scene, visitor: Visitor, only: tuple[str, ...]) -> Iterator[tuple[str, Page]]:
     """Each page as it is to be taken, with the picture's name."""
-    paths = addresses(scene.ids)
+    views = {name: path.format(**scene.ids) for name, path in VIEWS.items()}
+    paths = {**addresses(scene.ids), **views, "cause": cause(scene)}
     for theme in THEMES:
         for width in (*WIDTHS, WIDEST):
             page = visitor.page(scene.origin, theme=theme, width=width)
@@ -44,6 +58,11 @@ def pictures(scene: Scene, visitor: Visitor, only: tuple[str, ...]) -> Iterator[
                 ready(page)
                 page.wait_for_timeout(SETTLING)
                 yield f"{name}-{theme}-{width}", page
+
+
+def cause(scene: Scene) -> str:
+    """The page of what most dead letters have failed of."""
+    return f"#/dead/{scene.get('dead-letters')['items'][0]['fingerprint']}"
 
 
 @click.command()

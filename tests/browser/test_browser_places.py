@@ -37,7 +37,7 @@ def test_a_queue_is_found_by_its_name_and_tells_how_it_has_fared(
     expect(page.get_by_role("main")).to_contain_text("3 unserved: legacy_sync waits in imports")
     page.get_by_role("group", name="Lines").get_by_role("button", name="Type").click()
     expect(page).to_have_url(re.compile("by=type"))
-    expect(page.get_by_role("button", name=re.compile("^import_product"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^import_product")).first).to_be_visible()
 
 
 def test_a_row_says_what_hinders_it_and_how_its_attempts_ended(
