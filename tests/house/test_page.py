@@ -75,3 +75,11 @@ def test_each_page_travels_in_80_kb() -> None:
 def test_files_of_the_page_are_small() -> None:
     sizes = {name_of(each): len(each.read_text().splitlines()) for each in MODULES}
     assert {name: lines for name, lines in sizes.items() if lines > 250} == {}
+
+
+def test_every_rule_of_the_stylesheet_is_closed() -> None:
+    depth = 0
+    for number, line in enumerate((STATIC / "console.css").read_text().splitlines(), 1):
+        assert depth == 0 or not line.startswith("/*"), f"line {number} is inside of a rule"
+        depth += line.count("{") - line.count("}")
+    assert depth == 0
