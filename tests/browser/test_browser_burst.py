@@ -23,7 +23,7 @@ DRAWS = 6
 def test_a_burst_is_drawn_a_few_times_a_second(
     browser: Browser, scene: Scene, visitor: Visitor, name: str
 ) -> None:
-    """How long its tasks are is what ``./scripts/burst`` says."""
+    """seed:V21: how long its tasks are is what ``./scripts/burst`` says."""
     page = visitor.open(scene, addresses(scene.ids)[name])
     ready(page)
     burst = endured(browser, page, scene.app, name, SECONDS)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_a_filter_finds_activities_and_stays_in_the_address(scene: Scene, visitor: Visitor) -> None:
-    """seed:O7."""
+    """seed:O7, V5"""
     page = visitor.open(scene, PAGES["activities"])
     ready(page)
     page.keyboard.press("/")
@@ -60,6 +60,7 @@ def test_an_activity_shows_its_tree_and_a_node_leads_to_that_one(
 
 
 def test_a_dead_letter_is_retried_with_other_arguments(scene: Scene, visitor: Visitor) -> None:
+    """seed:V10, V24"""
     id = scene.ids["refused"]
     page = visitor.open(scene, f"#/activities/{id}", role="operator")
     ready(page)

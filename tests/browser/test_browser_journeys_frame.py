@@ -42,6 +42,7 @@ def _named(page: Page) -> str:
 
 
 def test_a_g_and_a_letter_lead_to_each_page(scene: Scene, visitor: Visitor) -> None:
+    """seed:V1"""
     page = visitor.open(scene, PAGES["workers"])
     before = _named(page)
     for name, key in KEYS.items():
@@ -96,6 +97,7 @@ def test_a_slash_leads_to_the_search_where_letters_are_only_typed(
 def test_the_theme_follows_the_system_until_it_is_turned_and_is_remembered(
     scene: Scene, visitor: Visitor, system: str, other: str
 ) -> None:
+    """seed:V2, V23"""
     page = visitor.open(scene, PAGES["workers"], theme=system)
     ready(page)
     assert _theme(page) == system
@@ -115,7 +117,7 @@ def test_who_works_is_shown_and_the_page_is_live(scene: Scene, visitor: Visitor)
 
 
 def test_a_lost_connection_is_told_and_heals_by_itself(scene: Scene, visitor: Visitor) -> None:
-    """The reader has no network for a while."""
+    """seed:V2, V21: the reader has no network for a while."""
     page = visitor.open(scene, PAGES["workers"])
     visitor.guard(page).excuse("ERR_INTERNET_DISCONNECTED")
     ready(page)

@@ -63,7 +63,7 @@ def test_a_table_is_sorted_from_its_heads_and_the_address_keeps_how(
 
 
 def test_a_head_of_the_list_asks_the_server_for_its_order(scene: Scene, visitor: Visitor) -> None:
-    """seed:O8."""
+    """seed:V7"""
     page = visitor.open(scene, QUIET)
     ready(page)
     first = rows_of(page).first.get_attribute("data-key")
@@ -101,7 +101,7 @@ def test_what_is_no_longer_like_the_filter_stays_where_it_is(
 
 
 def test_the_filter_is_completed_by_keyboard(scene: Scene, visitor: Visitor) -> None:
-    """seed:O8."""
+    """seed:V5"""
     page = visitor.open(scene, "#/activities")
     ready(page)
     page.keyboard.press("/")
@@ -126,6 +126,7 @@ def test_the_filter_is_completed_by_keyboard(scene: Scene, visitor: Visitor) -> 
 
 
 def test_columns_are_chosen_and_remembered(scene: Scene, visitor: Visitor) -> None:
+    """seed:V7"""
     page = visitor.open(scene, QUIET)
     ready(page)
     heads = page.get_by_role("columnheader")
@@ -145,7 +146,7 @@ def test_columns_are_chosen_and_remembered(scene: Scene, visitor: Visitor) -> No
 
 
 def test_a_card_beside_a_row_shows_what_went_in_and_out(scene: Scene, visitor: Visitor) -> None:
-    """seed:O8."""
+    """seed:V8"""
     page = visitor.open(scene, "#/activities?q=type%3Acharge_card&status=dead_letter")
     ready(page)
     card = page.get_by_role("tooltip")
@@ -178,6 +179,7 @@ def test_rows_are_selected_through_and_only_what_fits_their_states_is_offered(
 def test_type_queue_and_roots_narrow_the_list_and_what_is_done_to_all(
     scene: Scene, visitor: Visitor
 ) -> None:
+    """seed:V6"""
     page = visitor.open(scene, "#/activities?status=scheduled")
     ready(page)
     kinds = page.get_by_role("combobox", name="Type")
@@ -192,6 +194,7 @@ def test_type_queue_and_roots_narrow_the_list_and_what_is_done_to_all(
 
 
 def test_a_list_that_is_empty_says_why(empty: Scene, visitor: Visitor) -> None:
+    """seed:V9"""
     page = visitor.open(empty, "#/activities?status=failed&q=age%3E1h", role="viewer")
     ready(page)
     expect(page.locator(".empty code")).to_have_text("status:failed age>1h")

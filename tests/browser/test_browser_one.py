@@ -37,7 +37,7 @@ def saved(page: Page, button: Locator) -> str:
 
 
 def test_keys_turn_the_tabs_which_stay_in_the_address(scene: Scene, visitor: Visitor) -> None:
-    """seed:O7."""
+    """seed:V11, V16"""
     page = opened(scene, visitor, scene.ids["tree"])
     page.keyboard.press("3")
     page.get_by_role("heading", name="Attempts").wait_for()
@@ -50,7 +50,7 @@ def test_keys_turn_the_tabs_which_stay_in_the_address(scene: Scene, visitor: Vis
 def test_a_timeline_tells_how_long_it_waited_and_ran_and_is_saved_as_json(
     scene: Scene, visitor: Visitor
 ) -> None:
-    """seed:O7: three views, one of them exact, and a file without a request to anybody."""
+    """seed:V15: three views, one of them exact, and a file without a request to anybody."""
     id = first(scene, "type:refund status:dead_letter")
     page = opened(scene, visitor, id, "timeline")
     phases = page.locator("tq-phases").get_by_role("img")
@@ -63,6 +63,7 @@ def test_a_timeline_tells_how_long_it_waited_and_ran_and_is_saved_as_json(
 
 
 def test_attempts_are_told_with_their_errors_and_workers(scene: Scene, visitor: Visitor) -> None:
+    """seed:V17"""
     id = first(scene, "type:refund status:dead_letter")
     page = opened(scene, visitor, id, "attempts")
     lines = page.locator(".attempts > li")
@@ -76,7 +77,7 @@ def test_attempts_are_told_with_their_errors_and_workers(scene: Scene, visitor: 
 def test_related_ones_share_the_correlation_or_are_still_open_below_it(
     scene: Scene, visitor: Visitor
 ) -> None:
-    """seed:O7: the open descendants are what RunnerQ's console calls pending."""
+    """seed:V18: the open descendants are what RunnerQ's console calls pending."""
     page = opened(scene, visitor, scene.ids["blocked"], "related")
     below = page.locator(".panel").filter(has_text="Not ended below it").locator(".lines > li")
     below.filter(has_text="import_product").filter(has_text="scheduled").first.wait_for()
@@ -111,6 +112,7 @@ def large(route: Route) -> None:
 def test_large_arguments_are_drawn_a_piece_at_a_time_and_no_digit_is_lost(
     scene: Scene, visitor: Visitor
 ) -> None:
+    """seed:V12"""
     page = visitor.open(scene, "#/settings")
     id = scene.ids["refused"]
     page.route(f"**/api/activities/{id}", large)

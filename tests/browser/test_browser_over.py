@@ -44,7 +44,7 @@ def test_a_finding_says_what_to_do_and_leads_to_the_very_thing(
 
 
 def test_a_rate_is_of_the_time_that_was_observed(empty: Scene, visitor: Visitor) -> None:
-    """Not of the whole hour, of which nothing is known but its last minute."""
+    """seed:V3: not of the whole hour, of which nothing is known but its last minute."""
 
     async def work() -> None:
         await empty.app.aenqueue([empty.app.tasks["ping"].build(number) for number in range(30)])
@@ -136,7 +136,7 @@ def test_the_first_visit_says_how_to_begin(empty: Scene, visitor: Visitor) -> No
 
 
 def test_a_priority_leads_to_what_waits_with_it(scene: Scene, visitor: Visitor) -> None:
-    """seed:O8."""
+    """seed:V4"""
     page = _opened(scene, visitor)
     page.locator(".bars").first.get_by_role("link", name="normal").click()
     page.wait_for_url("**/#/activities?status=pending&q=priority%3Anormal")

@@ -107,7 +107,7 @@ def test_an_edit_leaves_alone_what_is_hidden(scene: Scene, visitor: Visitor) -> 
 
 
 def test_what_schedules_made_is_listed_flat(scene: Scene, visitor: Visitor) -> None:
-    """seed:Q10: grouped by schedule, or flat."""
+    """seed:V20: grouped by schedule, or flat."""
     page = visitor.open(scene, PAGES["schedules"])
     ready(page)
     page.get_by_role("button", name="Run now stock").click()
@@ -120,6 +120,7 @@ def test_what_schedules_made_is_listed_flat(scene: Scene, visitor: Visitor) -> N
 
 
 def test_causes_are_narrowed_by_type(scene: Scene, visitor: Visitor) -> None:
+    """seed:V22"""
     page = visitor.open(scene, PAGES["dead"])
     ready(page)
     page.get_by_label("type", exact=True).select_option("send_sms")
@@ -134,7 +135,7 @@ def test_causes_are_narrowed_by_type(scene: Scene, visitor: Visitor) -> None:
 def test_one_argument_is_changed_in_all_that_failed_of_a_cause(
     scene: Scene, visitor: Visitor
 ) -> None:
-    """seed:O9."""
+    """seed:V22"""
     page = visitor.open(scene, cause_of(scene, "charge_card"), role="operator")
     ready(page)
     page.get_by_role("button", name="Change an argument").click()
@@ -169,6 +170,7 @@ def test_new_entries_of_the_audit_are_announced_and_move_nothing(
 
 
 def test_a_clock_that_is_wrong_is_told(scene: Scene, visitor: Visitor) -> None:
+    """seed:V23"""
     page = visitor.open(scene, PAGES["settings"])
     page.get_by_text("as the console's").wait_for()
     page.add_init_script(HOUR_AHEAD)

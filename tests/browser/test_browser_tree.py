@@ -87,6 +87,7 @@ def rows(page: Page) -> Locator:
 def test_a_tree_of_a_thousand_draws_what_is_in_view_and_scrolls_smoothly(
     still: Scene, visitor: Visitor
 ) -> None:
+    """seed:V13"""
     page, _ = thousand(still, visitor)
     session: Any = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -166,7 +167,7 @@ def test_bars_of_what_runs_grow(scene: Scene, visitor: Visitor) -> None:
 def test_a_graph_is_zoomed_moved_and_its_boxes_lead_to_members(
     still: Scene, visitor: Visitor
 ) -> None:
-    """seed:O8."""
+    """seed:V14, V19"""
     page = visitor.open(still, f"#/activities/{still.ids['tree']}?tab=tree")
     ready(page)
     page.get_by_role("button", name="Graph", exact=True).click()

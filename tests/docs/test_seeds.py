@@ -29,6 +29,7 @@ LAST = {
     "X": 8,
     "M": 8,
     "O": 9,
+    "V": 25,
 }
 """The last row of each group."""
 

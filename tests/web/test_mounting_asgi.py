@@ -1,4 +1,4 @@
-"""The console as an ASGI application to mount. seed:O6"""
+"""The console as an ASGI application to mount. seed:O6, V25"""
 
 from __future__ import annotations
 
