@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -15,7 +17,10 @@ from msgspec import Struct
 TYPES: Final[Mapping[str, str]] = {".css": "text/css", ".js": "text/javascript"}
 """What is served, by the end of its name; in UTF-8."""
 PAGES: Final = ("index.html", "login.html")
-"""Pages; in them ``{static}`` stands for the folder of this version's files."""
+"""Pages; in them ``{static}`` stands for the folder of this version's files, ``{preloaded}`` for
+links to what the frame imports, so that no browser reads one module to learn of the next."""
+FRAME: Final = "app.js"
+_IMPORTED: Final = re.compile(r'(?:from|import) "(\.[^"]+)"')
 
 
 class Asset(Struct, frozen=True):
@@ -41,8 +46,29 @@ def load() -> Assets:
     content = b"".join(found[name].content for name in sorted(found))
     version = hashlib.sha256(content).hexdigest()[:12]
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES}
-    pages = {name: text.replace("{static}", f"static/{version}") for name, text in texts.items()}
+    links = "\n".join(
+        f'<link rel="modulepreload" href="{{static}}/{name}">'
+        for name in sorted(_imported(found, FRAME))
+    )
+    pages = {
+        name: text.replace("{preloaded}", links).replace("{static}", f"static/{version}")
+        for name, text in texts.items()
+    }
     return Assets(version, found, pages)
+
+
+def _imported(files: Mapping[str, Asset], name: str) -> set[str]:
+    """What a module imports, and what that imports."""
+    seen: set[str] = set()
+    todo = [name]
+    while todo:
+        at = todo.pop()
+        for target in _IMPORTED.findall(files[at].content.decode()):
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(at), target))
+            if path not in seen:
+                seen.add(path)
+                todo.append(path)
+    return seen
 
 
 def _below(folder: Traversable, prefix: str) -> Iterator[tuple[str, Asset]]:

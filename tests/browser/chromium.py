@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first is the same browser without a window's parts, and half as slow to open a page."""
 FLAGS = (
     "--no-sandbox",  # root may not have one
     "--disable-gpu",
@@ -41,7 +42,9 @@ def program() -> str:
         found = shutil.which(name)
         if found is not None:
             return found
-    raise NoBrowser("no chromium on PATH (Debian: apt-get install chromium); see .ci/run")
+    raise NoBrowser(
+        "no chromium on PATH (Debian: apt-get install chromium-headless-shell); see .ci/run"
+    )
 
 
 @contextmanager

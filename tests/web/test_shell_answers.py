@@ -255,6 +255,14 @@ async def test_a_file_of_the_page_travels_packed_to_whoever_can_unpack_it(consol
         assert plain.header("vary") == "accept-encoding"
 
 
+async def test_what_the_frame_imports_is_named_where_the_browser_begins(console: Shell) -> None:
+    files = assets.load()
+    page = (await ask(console, "GET", "/")).body.decode()
+    named = re.findall(rf'modulepreload" href="static/{files.version}/([^"]+)"', page)
+    assert {"core/dom.js", "core/live.js", "parts/toast.js"} <= {*named} <= {*files.files}
+    assert "{" not in page
+
+
 def test_all_files_are_on_the_list() -> None:
     """threat:T25"""
     found = {str(path.relative_to(STATIC)) for path in FILES_OF_THE_PAGE}
