@@ -39,7 +39,10 @@ async function answer(url, options) {
   }
   if (response.status === 401) leave();
   if (response.status === 204) return null;
-  const body = await response.json().catch(() => null);
+  const body = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return null;
+  });
   if (response.ok && body !== null) return body;
   throw new Problem(response.status, body?.code ?? "", body?.detail ?? `The console answered ${response.status}.`);
 }

@@ -16,15 +16,13 @@ import { may } from "../core/session.js";
 import { bulkButtons } from "../parts/bulk.js";
 import { chosen, columnsMenu } from "../parts/columns.js";
 import { enqueue } from "../parts/enqueue.js";
-import { filterBox } from "../parts/filter.js";
+import { filterBox, refused } from "../parts/filter.js";
 import { cancel, OVER, retry } from "../parts/acts.js";
 import { hoverCards } from "../parts/hover.js";
 import { consistent, filterOf, narrowing, sizeOf, wanted } from "../parts/narrowing.js";
 import { empty, STATES } from "../parts/status.js";
 import { reach, steady } from "../parts/steady.js";
 import { table } from "../parts/table.js";
-
-const NONE = { items: [], next: null, total: { count: 0, exact: true } };
 
 class Activities extends Page {
   title = "Activities";
@@ -110,21 +108,13 @@ class Activities extends Page {
     if (held) this.table.querySelector("a.open")?.focus();
   }
 
-  async read(signal) {
+  read(signal) {
     const { params } = this;
     const asked = wanted(params);
     const size = Number(sizeOf(params));
     const limit = this.#fresh ? size : Math.max(size, reach(this.table.items.length, this.#news));
     const page = get("activities", { ...asked, order: params.order, limit, cursor: params.cursor }, signal);
-    try {
-      const [found, total] = await Promise.all([page, get("activities/count", asked, signal)]);
-      redraw(this.problem);
-      return { ...found, total };
-    } catch (error) {
-      if (error.status !== 400) throw error;
-      redraw(this.problem, h("p", { class: "problem" }, error.message));
-      return NONE;
-    }
+    return Promise.all([page, get("activities/count", asked, signal)]).then(([found, total]) => ({ ...found, total }), refused);
   }
 
   draw(found) {
@@ -134,9 +124,10 @@ class Activities extends Page {
     this.filterBox.value = params.q ?? "";
     this.narrowing.draw(params);
     if (!this.dataset.ready) this.narrowing.look();
-    this.total = found.total;
     this.#drawTabs();
-    const { total, searched_to: to, items } = found;
+    const { total, searched_to: to, items, problem } = found;
+    this.total = total;
+    redraw(this.problem, problem && h("p", { class: "problem" }, problem));
     const far = to && items.length < Number(sizeOf(params)) ? `, looked back to ${clock(to)}` : "";
     say(this.found, `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${far}`);
     this.#drawBulk();

@@ -9,7 +9,7 @@ import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
 import { bulk } from "../parts/bulk.js";
 import { filterOf } from "../parts/cause.js";
-import { filterBox } from "../parts/filter.js";
+import { filterBox, refused } from "../parts/filter.js";
 import { spark } from "../parts/spark.js";
 import { empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
@@ -44,18 +44,14 @@ class Dead extends Page {
 
   async read(signal) {
     const { q, type, queue } = this.params;
-    const all = this.narrowed && !this.#known.type.size ? get("dead-letters", { limit: MOST }, signal) : null;
-    const series = get("series", { window: "1h", type, queue }, signal);
-    try {
-      const found = await get("dead-letters", { q, type, queue, limit: MOST }, signal);
-      this.#learn([...found.items, ...((await all)?.items ?? [])]);
-      redraw(this.problem);
-      return { ...found, series: await series };
-    } catch (error) {
-      if (error.status !== 400) throw error;
-      redraw(this.problem, h("p", { class: "problem" }, error.message));
-      return { items: [], searched_to: null, series: await series };
-    }
+    const ask = (narrowed) => get("dead-letters", { ...narrowed, limit: MOST }, signal);
+    const [found, all, series] = await Promise.all([
+      ask({ q, type, queue }).catch(refused),
+      this.narrowed && !this.#known.type.size && ask({}),
+      get("series", { window: "1h", type, queue }, signal),
+    ]);
+    this.#learn([...found.items, ...(all ? all.items : [])]);
+    return { ...found, series };
   }
 
   /** Types and queues that one can choose: whatever was seen. */
@@ -72,8 +68,9 @@ class Dead extends Page {
     }
   }
 
-  draw({ items, searched_to: to, series }) {
+  draw({ items, searched_to: to, problem, series }) {
     this.box.value = this.params.q ?? "";
+    redraw(this.problem, problem && h("p", { class: "problem" }, problem));
     this.#drawTrend(series);
     redraw(this.found, items.length ? this.table : this.#nothing(), to && h("p", { class: "soft" }, "Looked back to ", time(to), "."));
     this.table.show(items);
