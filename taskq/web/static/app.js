@@ -1,6 +1,7 @@
 /** The frame: which page is shown, who looks, whether what is shown is up to date. */
 
 import { go, here, link } from "./core/address.js";
+import { Problem } from "./core/api.js";
 import { h, redraw, say } from "./core/dom.js";
 import { count } from "./core/format.js";
 import { help, shortcuts } from "./core/keys.js";
@@ -55,22 +56,28 @@ function drawNav(current) {
 async function route() {
   const { path, params } = here();
   const [first = "", second, third] = path;
-  const known = PAGES[first];
-  if (!known) return go("", {}, { replace: true });
-  const detail = second && DETAILS[first] ? DETAILS[first] : known[0];
+  if (!Object.hasOwn(PAGES, first)) return go("", {}, { replace: true });
+  const detail = (second && DETAILS[first]) || PAGES[first][0];
   const module = third === "edit" || params.form ? (FORMS[first] ?? detail) : detail;
   const name = [module, second].join("/");
   if (shown.name === name) return shown.page?.moved();
   shown = { name, page: null };
   document.body.dataset.page = module;
   drawNav(first);
-  const { default: Made } = await import(`./pages/${module}.js`);
+  const loaded = await import(`./pages/${module}.js`).catch(() => null);
   if (shown.name !== name) return;
-  const page = new Made();
+  if (!loaded) return amiss("This page could not be loaded; the console may have another version now.", h("button", { on: { click: () => location.reload() } }, "Load again"));
+  const page = new loaded.default();
   shown.page = page;
   main.replaceChildren(page);
   document.title = `${page.title} · taskq`;
   scrollTo(0, 0);
+}
+
+/** What is wrong, in place of a page. */
+function amiss(sentence, ...more) {
+  shown = { name: null, page: null };
+  redraw(main, h("h1", {}, "taskq"), h("p", { class: "problem", role: "alert" }, sentence), more);
 }
 
 function drawState() {
@@ -93,7 +100,7 @@ function turnTheme() {
 }
 
 function drawWho() {
-  const out = h("button", { class: "quiet small", on: { click: () => logOut().catch((error) => toast(error.message, { kind: "wrong" })) } }, "Log out");
+  const out = h("button", { class: "quiet small", on: { click: logOut } }, "Log out");
   const role = session.read_only ? `${session.role}, read only` : session.role;
   redraw(document.getElementById("who"), h("span", { title: role }, session.name), session.session && out);
 }
@@ -107,6 +114,13 @@ function frameKeys() {
     event.preventDefault();
     search();
   });
+}
+
+/** What a command was refused before it had a dialog to say so. */
+function refused(event) {
+  if (!(event.reason instanceof Problem)) return;
+  event.preventDefault();
+  toast(event.reason.message, { kind: "wrong" });
 }
 
 function begin() {
@@ -128,6 +142,7 @@ function begin() {
     event.target.reset();
   });
   addEventListener("hashchange", route);
+  addEventListener("unhandledrejection", refused);
   live.start();
   route();
 }
@@ -142,7 +157,7 @@ async function start() {
     begin();
   } catch (error) {
     if (error.status === 401) return; // on the way to the page to log in
-    redraw(main, h("h1", {}, "taskq"), h("p", { class: "problem", role: "alert" }, error.message));
+    amiss(error.message);
     setTimeout(start, 3000);
   }
 }

@@ -44,7 +44,7 @@ class Settings extends Page {
           pick("Rows on a page", "size", ["25", "50", "100", "200"].map((each) => [each, each])),
           setting("Columns of activities", h("button", { class: "small", "data-focus": "columns", on: { click: () => { preferences.set("columns", ""); toast("The columns are as they were."); } } }, "Show the usual ones")),
           setting("Keys", h("button", { class: "small", "data-focus": "keys", on: { click: () => show("Keys", help()) } }, "Show all keys")))),
-        panel("Who you are", session.session && h("button", { class: "small", "data-focus": "log out", on: { click: () => logOut().catch((error) => toast(error.message, { kind: "wrong" })) } }, "Log out"),
+        panel("Who you are", session.session && h("button", { class: "small", "data-focus": "log out", on: { click: logOut } }, "Log out"),
           facts([["Name", session.name], ["Role", session.role], ["Payloads", session.payloads ? "shown" : "hidden from your role"]]), rights())),
       panel("What answers", null, facts([
         ["taskq", session.version], ["Database", session.store], ["Console", session.read_only ? "can only look" : "can command"], ["Clock of this browser", apart(ahead)],

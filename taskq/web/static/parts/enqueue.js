@@ -6,7 +6,6 @@ import { pretty } from "../core/format.js";
 import { command, show } from "./dialog.js";
 import { signature, skeleton } from "./signature.js";
 import { activityLink } from "./status.js";
-import { toast } from "./toast.js";
 
 const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
 const DUPLICATES = ["return_existing", "allow_reuse", "allow_reuse_on_failure", "no_reuse"];
@@ -17,8 +16,8 @@ const DUPLICATES = ["return_existing", "allow_reuse", "allow_reuse_on_failure", 
  * Resolves to the answer, or undefined.
  */
 export async function enqueue(like = {}) {
-  const tasks = await known();
-  if (!tasks) return undefined;
+  const { items } = await get("types");
+  const tasks = new Map(items.filter(({ task }) => task).map(({ name, task }) => [name, task]));
   const title = like.type ? `Enqueue ${like.type}` : "Enqueue";
   const gone = like.type && !tasks.has(like.type);
   if (gone || !tasks.size) return show(title, missing(gone ? `task ${like.type}` : "task"));
@@ -33,16 +32,6 @@ export async function enqueue(like = {}) {
 
 function missing(what) {
   return h("p", {}, `This console's app has no ${what}. Start it with the app that has: `, h("code", {}, "taskq web app:taskq"));
-}
-
-async function known() {
-  try {
-    const { items } = await get("types");
-    return new Map(items.filter(({ task }) => task).map(({ name, task }) => [name, task]));
-  } catch (error) {
-    toast(error.message, { kind: "wrong" });
-    return null;
-  }
 }
 
 function fields(like, tasks) {
