@@ -4,6 +4,7 @@ import { link } from "../core/address.js";
 import { h, redraw } from "../core/dom.js";
 import { brief, duration } from "../core/format.js";
 import { preferences } from "../core/preferences.js";
+import { term } from "../core/term.js";
 import { menu } from "./menu.js";
 import { activityLink, chip } from "./status.js";
 import { time } from "./time.js";
@@ -53,8 +54,7 @@ function waited({ status, ready_at: ready, started_at: started }) {
 /** A value that leads to all that have it. */
 function asked(field, value, text = value) {
   if (!value) return "–";
-  const q = `${field}:"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-  return h("a", { class: "cut", href: link("activities", { q }), title: value }, text);
+  return h("a", { class: "cut", href: link("activities", { q: term(field, value) }), title: value }, text);
 }
 
 /** The columns that one has chosen in this browser; the first is always there. */

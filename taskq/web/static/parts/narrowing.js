@@ -7,6 +7,7 @@ import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { short } from "../core/format.js";
 import { preferences } from "../core/preferences.js";
+import { term } from "../core/term.js";
 
 const SIZES = ["25", "50", "100", "200"];
 const ORDERS = { newest: "Newest first", oldest: "Oldest first", due: "Due next", started: "Longest running" };
@@ -25,7 +26,7 @@ export function wanted({ q, status, roots, type, queue, order }) {
 /** The same as one text of the filter language: what a bulk command is about. */
 export function filterOf(params) {
   const { q, status, roots, type, queue } = wanted(params);
-  const words = [status && `status:${status}`, type && `type:${type}`, queue && `queue:${queue}`, roots && "-parent:*", q];
+  const words = [status && `status:${status}`, type && term("type", type), queue && term("queue", queue), roots && "-parent:*", q];
   return words.filter(Boolean).join(" ");
 }
 
