@@ -2,7 +2,7 @@
 
 import { go, here, link } from "./core/address.js";
 import { Problem } from "./core/api.js";
-import { h, redraw, say } from "./core/dom.js";
+import { h, listed, redraw, say } from "./core/dom.js";
 import { count } from "./core/format.js";
 import { help, shortcuts } from "./core/keys.js";
 import { live } from "./core/live.js";
@@ -42,15 +42,11 @@ const nav = document.getElementById("nav");
 let shown = { name: null, page: null };
 
 function drawNav(current) {
-  const dead = live.stats?.by_status.dead_letter;
-  const item = ([path, [, label, key]]) =>
-    h(
-      "a",
-      { href: link(path), "aria-current": path === current && "page", "data-focus": `nav ${path}`, title: `g ${key}` },
-      label,
-      path === "dead" && dead > 0 && h("span", { class: "badge", "aria-label": `${dead} dead letters` }, count(dead, live.stats.cap)),
-    );
-  redraw(nav, Object.entries(PAGES).map(item));
+  const { by_status: by = {}, cap } = live.stats ?? {};
+  const items = Object.entries(PAGES).map(([path, [, label, key]]) =>
+    ({ path, label, key, current: path === current && "page", dead: path === "dead" && by.dead_letter > 0 && count(by.dead_letter, cap) }));
+  listed(nav, items, ({ path }) => path, ({ path, label, key, current: shows, dead }) =>
+    h("a", { href: link(path), "aria-current": shows, title: `g ${key}` }, label, dead && h("span", { class: "badge", "aria-label": `${dead} dead letters` }, dead)));
 }
 
 async function route() {
