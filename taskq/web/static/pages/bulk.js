@@ -55,7 +55,7 @@ function stop(item, after) {
 }
 
 function about(item) {
-  if (item.filter) return h("a", { href: link("activities", { q: item.filter }), title: "What it finds now", "data-focus": `filter ${item.id}` }, h("code", {}, item.filter));
+  if (item.filter) return h("a", { href: link("activities", { q: item.filter }), title: "What it finds now" }, h("code", {}, item.filter));
   return h("span", { class: "soft" }, item.ids === null ? "its filter is hidden from your role" : `${count(item.ids)} selected`);
 }
 

@@ -35,7 +35,7 @@ class Schedule extends Page {
 
   draw({ item, pause }) {
     const after = () => this.refresh().then(() => this.trouble.firstChild && go("schedules"));
-    redraw(this.head, h("h1", { tabindex: "-1" }, item.name), marks(item), scheduleButtons(item, after, true));
+    redraw(this.head, this.head.firstChild, marks(item), scheduleButtons(item, after, true));
     redraw(this.arguments ??= h("div"), this.text === item.arguments ? [...this.arguments.childNodes] : json(item.arguments, "arguments"));
     this.text = item.arguments;
     redraw(this.body,

@@ -13,7 +13,7 @@ const MOST = 50;
 
 /** The way to what a worker had; ids of workers begin alike, so its last digits are shown, after `before`. */
 export function workerLink(id, name = null, before = "") {
-  return id && h("a", { href: link("activities", { q: `worker:${id}` }), title: id, "data-focus": `worker ${id}` }, name ?? `${before}…${id.slice(-6)}`);
+  return id && h("a", { href: link("activities", { q: `worker:${id}` }), title: id }, name ?? `${before}…${id.slice(-6)}`);
 }
 
 /** An error: what it says, and its traceback folded unless `open`. */

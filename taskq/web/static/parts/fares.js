@@ -55,14 +55,14 @@ export function held(kind, item, status) {
   if (!number) return none();
   const text = count(number, item.cap);
   const href = link("activities", { [filter]: item.name, status });
-  return h("a", { href, "aria-label": `${text} ${words(status)} of ${item.name}`, "data-focus": `${status} ${item.name}` }, text);
+  return h("a", { href, "aria-label": `${text} ${words(status)} of ${item.name}` }, text);
 }
 
 /** Who serves it; nobody is said plainly where something waits. */
 export function servers(kind, item) {
   if (!item.workers) return h("span", { class: item.unserved.length ? "is-failed" : "soft" }, "none");
   const href = link("workers", { [kind === "queues" ? "queue" : "type"]: item.name });
-  return h("a", { href, "aria-label": `${plural(item.workers, "worker")} of ${item.name}`, "data-focus": `workers ${item.name}` }, String(item.workers));
+  return h("a", { href, "aria-label": `${plural(item.workers, "worker")} of ${item.name}` }, String(item.workers));
 }
 
 /** What hinders it: a pause, and what nobody serves. */
@@ -85,7 +85,7 @@ function latency(of) {
 export function columns(kind, after) {
   const number = (label, by, cell) => ({ label, number: true, by, cell });
   const status = (item, name) => item.by_status[name] ?? 0;
-  const name = (item) => h("a", { class: "open", href: link([kind, item.name]), "data-focus": `open ${item.name}` }, h("b", {}, item.name));
+  const name = (item) => h("a", { class: "open", href: link([kind, item.name]) }, h("b", {}, item.name));
   const oldest = ({ oldest_pending: age }) => age !== null && h("small", {}, `oldest ${duration(Math.max(1, Math.round(age)))}`);
   const retrying = (item) => status(item, "retrying") > 0 && h("small", {}, held(kind, item, "retrying"), " retrying");
   const scheduled = (item) => (status(item, "scheduled") > 0 || !status(item, "retrying")) && held(kind, item, "scheduled");

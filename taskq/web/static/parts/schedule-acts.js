@@ -39,7 +39,7 @@ export function marks(item) {
 export function scheduleButtons(item, after, all = false) {
   const give = (verb, more) => async () => (await command(`schedules/${part(item.name)}/${verb}`, more)) && after();
   const button = (label, act, kind = "small") => h("button", { class: kind, "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}`, on: { click: act } }, label);
-  const way = (label, path, params) => h("a", { class: "button small", href: link(path, params), "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}` }, label);
+  const way = (label, path, params) => h("a", { class: "button small", href: link(path, params), "aria-label": `${label} ${item.name}` }, label);
   const trigger = async () => {
     const made = await command(`schedules/${part(item.name)}/trigger`, { title: `Run ${item.name} now`, text: "Besides its times, which stay as they are.", go: "Run now", done: () => `${item.name} runs once more.` });
     if (made) toast("Made:", { more: activityLink(made.id) });
