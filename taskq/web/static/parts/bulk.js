@@ -27,13 +27,13 @@ const ACTIONS = {
 };
 
 /**
- * Buttons for those that are ticked (`ids`), else for all that `matching` ({filter, count}) finds;
+ * Buttons for those that are ticked (`ids`), else for all that `matching` ({filter, count, exact}) finds;
  * nothing where neither is. Only what can be done in one of `states`. `after()` is called when a
  * command was given.
  */
 export function bulkButtons(ids, matching, states, after) {
   const about = ids.length ? { ids } : matching && { filter: matching.filter };
-  const what = ids.length ? `${count(ids.length)} selected` : matching && `all ${count(matching.count)}`;
+  const what = ids.length ? `${count(ids.length)} selected` : matching && `all ${count(matching.count)}${matching.exact ? "" : "+"}`;
   const can = Object.entries(ACTIONS).filter(([, { role, states: its }]) => about && may(role) && its.some((each) => states.includes(each)));
   return can.map(([action, { label, danger }]) =>
     h("button", { class: danger ? "small danger" : "small", "data-focus": `bulk ${action}`, on: { click: async () => (await bulk(action, about)) && after() } }, `${label} ${what}`));
