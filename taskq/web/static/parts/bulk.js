@@ -14,7 +14,7 @@ const WAITS = ["scheduled", "retrying"];
 const WHEN = { name: "when", label: "When, in your own zone", type: "datetime-local", required: true };
 const LEVEL = { name: "priority", label: "Priority", type: "select", value: "NORMAL", options: ["CRITICAL", "HIGH", "NORMAL", "LOW"].map((each) => [each, each.toLowerCase()]) };
 const TREE = { name: "tree", label: "With all that is below them", type: "check" };
-const RATE = { name: "rate", label: "At most so many a second", type: "number", hint: "Empty: as fast as it goes." };
+export const RATE = { name: "rate", label: "At most so many a second", type: "number", hint: "Empty: as fast as it goes." };
 
 /** By action: what it is called, who may, in which states there is something to do, what it asks for. */
 const ACTIONS = {
@@ -49,9 +49,18 @@ export async function bulk(action, about) {
   return command("bulk", {
     title: `${label}: ${atLeast}${plural(number, "activity", "activities")}`, text: preview ? explained(about.filter, preview) : null,
     fields: [...fields, RATE], danger, go: `${go} ${count(number)}`,
-    body: (values) => ({ action, ...about, ...(preview?.exact ? { expected: number } : {}), ...given(values) }),
-    done: () => ["The workers do it: ", h("a", { href: link("bulk") }, "see how far it is")],
+    body: (values) => ordered(action, about, preview, values), done: begun,
   });
+}
+
+/** The body of a command, of what was asked; `preview`: what was counted before, or null. */
+export function ordered(action, about, preview, values) {
+  return { action, ...about, ...(preview?.exact ? { expected: preview.count } : {}), ...given(values) };
+}
+
+/** What is said once it is given. */
+export function begun() {
+  return ["The workers do it: ", h("a", { href: link("bulk") }, "see how far it is")];
 }
 
 function explained(filter, { by_status: by }) {

@@ -3,7 +3,9 @@
 import { get } from "../core/api.js";
 import { h, say } from "../core/dom.js";
 import { pretty } from "../core/format.js";
+import { flawOfArguments } from "../core/jsontext.js";
 import { command, show } from "./dialog.js";
+import { Wrong } from "./fields.js";
 import { signature, skeleton } from "./signature.js";
 import { activityLink } from "./status.js";
 
@@ -76,34 +78,20 @@ function body({ arguments: text, tags, run_at: when, ...rest }) {
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.trim()).map(([name, value]) => [name, NUMBERS[name] ? number(name, value) : value]));
   if (when) given.run_at = new Date(when).toISOString();
   if (tags.trim()) given.tags = Object.fromEntries(tags.split("\n").filter((line) => line.trim()).map(tag));
-  return `${JSON.stringify(given).slice(1, -1)},"arguments":${object(text)}`;
+  const flaw = flawOfArguments(text);
+  if (flaw) throw new Wrong("arguments", flaw);
+  return `${JSON.stringify(given).slice(1, -1)},"arguments":${text}`;
 }
 
 const NUMBERS = { delay: "Or after", timeout: "Timeout", max_retries: "Retries at most" };
 
-function wrong(field, sentence) {
-  return Object.assign(new Error(sentence), { field });
-}
-
 function number(name, value) {
   if (Number.isFinite(Number(value))) return Number(value);
-  throw wrong(name, `${NUMBERS[name]}: “${value}” is no number.`);
+  throw new Wrong(name, `${NUMBERS[name]}: “${value}” is no number.`);
 }
 
 function tag(line) {
   const [name, ...value] = line.split("=");
-  if (!value.length || !name.trim()) throw wrong("tags", `Tags: “${line.trim()}” is not name=value.`);
+  if (!value.length || !name.trim()) throw new Wrong("tags", `Tags: “${line.trim()}” is not name=value.`);
   return [name.trim(), value.join("=").trim()];
 }
-
-/** The text, if it is a JSON object: no number of it is read. */
-function object(text) {
-  try {
-    JSON.parse(text);
-  } catch (error) {
-    throw wrong("arguments", `Arguments: ${error.message}`);
-  }
-  if (!text.trim().startsWith("{")) throw wrong("arguments", "Arguments: a JSON object, with the names of the parameters.");
-  return text;
-}
-
