@@ -1,6 +1,6 @@
 /** The frame: which page is shown, who looks, whether what is shown is up to date. */
 
-import { go, here, link } from "./core/address.js";
+import { go, here, isId, link } from "./core/address.js";
 import { Problem } from "./core/api.js";
 import { h, listed, redraw, say } from "./core/dom.js";
 import { count } from "./core/format.js";
@@ -133,8 +133,8 @@ function begin() {
   document.getElementById("find").addEventListener("submit", (event) => {
     event.preventDefault();
     const q = new FormData(event.target).get("q").trim();
-    const id = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(q);
-    if (q) go(id ? ["activities", q.toLowerCase()] : "activities", id ? {} : { q });
+    if (isId(q)) go(["activities", q]);
+    else if (q) go("activities", { q });
     event.target.reset();
   });
   addEventListener("hashchange", route);

@@ -1,6 +1,6 @@
 /** What failed of one cause: its newest error, arguments of some, all of them; retrying and deleting. */
 
-import { amend, here, link } from "../core/address.js";
+import { here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { brief, count, plural } from "../core/format.js";
@@ -15,7 +15,7 @@ import { json } from "../parts/json.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { walked } from "../parts/walking.js";
+import { turning, walked } from "../parts/walking.js";
 
 const SIZE = 50;
 /** How many are read in full, for their arguments. */
@@ -32,7 +32,6 @@ class Cause extends Page {
     this.head.append(this.actions);
     this.about = h("div", { class: "body" });
     this.picks = h("div", { class: "row picks" });
-    this.more = h("div", { class: "row" });
     this.table = table({ label: "Activities", columns: columns(() => this.#again()), href: (item) => link(["activities", item.id]), selectable: may("operator") });
     this.listen(this.table, "picked", () => this.#drawPicks());
     this.listen(live, "stats", () => this.soon(5000));
@@ -71,9 +70,7 @@ class Cause extends Page {
     this.cause = cause;
     this.#drawHead(samples);
     this.#drawAbout(samples);
-    const turn = (cursor) => () => amend({ cursor }, {});
-    redraw(this.more, this.params.cursor && h("button", { "data-focus": "newest", on: { click: turn("") } }, "Newest"), page.next && h("button", { "data-focus": "older", on: { click: turn(page.next) } }, "Older"));
-    redraw(this.body, this.numbers, this.about, this.picks, this.table, this.more);
+    redraw(this.body, this.numbers, this.about, this.picks, this.table, turning(this.params, "cursor", page.next));
     this.table.show(page.items);
     this.#drawPicks();
   }

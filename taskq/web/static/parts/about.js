@@ -50,7 +50,7 @@ function ended(a) {
 
 /** What it waits for. */
 export function blocked(children) {
-  const one = (child) => h("li", { class: "row" }, chip(child.status), h("a", { class: "id", href: link(["activities", child.id]), title: child.id }, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
+  const one = (child) => h("li", { class: "row" }, chip(child.status), activityLink(child.id, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
   return h("section", { class: "panel blocked", "aria-label": "Blocked on" }, h("header", {}, h("h2", {}, "Blocked on"), h("small", {}, "children that have not ended")), h("ul", {}, children.map(one)));
 }
 

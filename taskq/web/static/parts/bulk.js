@@ -5,21 +5,20 @@ import { link } from "../core/address.js";
 import { h } from "../core/dom.js";
 import { count, plural, words } from "../core/format.js";
 import { may } from "../core/session.js";
-import { OVER } from "./acts.js";
+import { AGAIN, OVER, WAITS } from "./acts.js";
 import { command, show } from "./dialog.js";
-import { STATES } from "./status.js";
+import { LEVELS, STATES } from "./status.js";
 
 const OPEN = STATES.filter((status) => !OVER.has(status));
-const WAITS = ["scheduled", "retrying"];
 const WHEN = { name: "when", label: "When, in your own zone", type: "datetime-local", required: true };
-const LEVEL = { name: "priority", label: "Priority", type: "select", value: "NORMAL", options: ["CRITICAL", "HIGH", "NORMAL", "LOW"].map((each) => [each, each.toLowerCase()]) };
+const LEVEL = { name: "priority", label: "Priority", type: "select", value: "NORMAL", options: LEVELS };
 const TREE = { name: "tree", label: "With all that is below them", type: "check" };
 export const RATE = { name: "rate", label: "At most so many a second", type: "number", hint: "Empty: as fast as it goes." };
 
 /** By action: what it is called, who may, in which states there is something to do, what it asks for. */
 const ACTIONS = {
-  retry: { label: "Retry", role: "operator", states: ["failed", "dead_letter", "cancelled"] },
-  run_now: { label: "Run now", role: "operator", states: WAITS },
+  retry: { label: "Retry", role: "operator", states: [...AGAIN] },
+  run_now: { label: "Run now", role: "operator", states: [...WAITS] },
   reschedule: { label: "Reschedule", role: "operator", states: ["pending", ...WAITS], fields: [WHEN] },
   priority: { label: "Priority", go: "Change", role: "operator", states: OPEN, fields: [LEVEL] },
   cancel: { label: "Cancel", role: "operator", states: OPEN, danger: true, fields: [TREE] },

@@ -5,19 +5,18 @@ import { h, redraw } from "../core/dom.js";
 import { brief, duration } from "../core/format.js";
 import { preferences } from "../core/preferences.js";
 import { term } from "../core/term.js";
+import { reserved } from "./acts.js";
 import { menu } from "./menu.js";
 import { activityLink, chip } from "./status.js";
 import { time } from "./time.js";
 
-/** The queue of bulk commands, which no app may use. */
-const RESERVED = "taskq.bulk";
 const FIRST = "activity";
 const USUAL = [FIRST, "state", "queue", "priority", "created", "waited", "duration", "attempts", "error"];
 
 const COLUMNS = [
   { name: FIRST, label: "Activity", cell: (item) => [h("b", {}, nameOf(item)), h("small", { class: "id" }, brief(item.id))] },
   { name: "state", label: "State", cell: state },
-  { name: "queue", label: "Queue", cell: ({ queue }) => [queue, queue === RESERVED && h("small", {}, "reserved")] },
+  { name: "queue", label: "Queue", cell: (item) => [item.queue, reserved(item) && h("small", {}, "reserved")] },
   { name: "priority", label: "Priority", cell: (item) => item.priority.toLowerCase() },
   { name: "created", label: "Created", sort: { newest: "descending", oldest: "ascending" }, cell: (item) => time(item.created_at) },
   { name: "ready", label: "Ready", sort: { due: "ascending" }, cell: (item) => time(item.ready_at) },
@@ -37,8 +36,8 @@ const COLUMNS = [
 ];
 
 /** What an activity is called in lists. */
-export function nameOf({ queue, step, type }) {
-  return queue === RESERVED ? "Bulk command" : step ?? type;
+export function nameOf(item) {
+  return reserved(item) ? "Bulk command" : item.step ?? item.type;
 }
 
 function state({ status, progress, cancel_requested: stops }) {

@@ -2,15 +2,14 @@
 
 import { get } from "../core/api.js";
 import { h, say } from "../core/dom.js";
-import { pretty } from "../core/format.js";
+import { pretty, words } from "../core/format.js";
 import { flawOfArguments } from "../core/jsontext.js";
 import { command, show } from "./dialog.js";
 import { Wrong } from "./fields.js";
 import { signature, skeleton } from "./signature.js";
-import { activityLink } from "./status.js";
+import { activityLink, LEVELS } from "./status.js";
 
-const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
-const DUPLICATES = ["return_existing", "allow_reuse", "allow_reuse_on_failure", "no_reuse"];
+const DUPLICATES = ["allow_reuse", "allow_reuse_on_failure", "no_reuse"];
 
 /**
  * Ask what to enqueue; `like` has what stands in the form already, by the names of the API: `type`,
@@ -37,7 +36,6 @@ function missing(what) {
 }
 
 function fields(like, tasks) {
-  const named = (names) => names.map((name) => [name, name.replaceAll("_", " ").toLowerCase()]);
   const tags = Object.entries(like.tags ?? {}).map((pair) => pair.join("=")).join("\n");
   const queues = [...new Set([...tasks.values()].map(({ queue }) => queue))].sort();
   const more = (name, label, rest = {}) => ({ name, label, value: like[name] ?? "", more: true, ...rest });
@@ -45,13 +43,13 @@ function fields(like, tasks) {
     { name: "type", label: "Type", type: "select", value: like.type, options: [...tasks.keys()].map((each) => [each, each]) },
     { name: "arguments", label: "Arguments", type: "area", value: like.arguments ? pretty(like.arguments) : skeleton(tasks.get(like.type)), hint: signature(tasks.get(like.type)) },
     more("queue", "Queue", { list: queues, hint: "Empty: that of the task" }),
-    more("priority", "Priority", { type: "select", options: [["", "that of the task"], ...named(LEVELS)] }),
+    more("priority", "Priority", { type: "select", options: [["", "that of the task"], ...LEVELS] }),
     more("run_at", "Not before", { type: "datetime-local", hint: "In your own zone" }),
     more("delay", "Or after", { hint: "Seconds" }),
     more("timeout", "Timeout", { hint: "Seconds" }),
     more("max_retries", "Retries at most"),
     more("idempotency_key", "Idempotency key"),
-    more("on_duplicate", "If the key is taken", { type: "select", options: [["", "return existing, the default"], ...named(DUPLICATES.slice(1))] }),
+    more("on_duplicate", "If the key is taken", { type: "select", options: [["", "return existing, the default"], ...DUPLICATES.map((name) => [name, words(name)])] }),
     more("tags", "Tags", { type: "area", rows: 3, value: tags, hint: "name=value, one a line" }),
     more("correlation_id", "Correlation"),
     more("source", "Source"),

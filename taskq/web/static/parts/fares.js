@@ -4,9 +4,8 @@ import { h } from "../core/dom.js";
 import { link } from "../core/address.js";
 import { count, duration, plural, short, words } from "../core/format.js";
 import { pauseButton, pausedNote } from "./pause.js";
-import { facts } from "./status.js";
+import { BAD, facts } from "./status.js";
 
-const BAD = new Set(["failed", "dead_letter", "timed_out", "crashed"]);
 /** So many of the last hour's attempts failed that somebody should look. */
 const ALARMING = 0.05;
 
@@ -25,7 +24,7 @@ export function ended({ rates }) {
 /** What share of them failed for good; null where none ended. */
 export function failing(item) {
   const all = ended(item);
-  return all ? sum(item.rates.outcomes, (name) => BAD.has(name)) / all : null;
+  return all ? sum(item.rates.outcomes, (name) => BAD.includes(name)) / all : null;
 }
 
 /** A share in words, in red where it is alarming. */
@@ -51,17 +50,16 @@ export function outcomes({ name, rates }) {
 /** A count of a state, which leads to its activities; a dash for none. */
 export function held(kind, item, status) {
   const number = item.by_status[status] ?? 0;
-  const filter = kind === "queues" ? "queue" : "type";
   if (!number) return none();
   const text = count(number, item.cap);
-  const href = link("activities", { [filter]: item.name, status });
+  const href = link("activities", { [kind.slice(0, -1)]: item.name, status });
   return h("a", { href, "aria-label": `${text} ${words(status)} of ${item.name}` }, text);
 }
 
 /** Who serves it; nobody is said plainly where something waits. */
 export function servers(kind, item) {
   if (!item.workers) return h("span", { class: item.unserved.length ? "is-failed" : "soft" }, "none");
-  const href = link("workers", { [kind === "queues" ? "queue" : "type"]: item.name });
+  const href = link("workers", { [kind.slice(0, -1)]: item.name });
   return h("a", { href, "aria-label": `${plural(item.workers, "worker")} of ${item.name}` }, String(item.workers));
 }
 

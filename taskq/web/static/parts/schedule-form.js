@@ -10,7 +10,7 @@ import { h, redraw, say } from "../core/dom.js";
 import { clock, zoneName } from "../core/format.js";
 import { flawOfArguments } from "../core/jsontext.js";
 import { signature } from "./signature.js";
-import { choice, panel } from "./status.js";
+import { choice, LEVELS, panel } from "./status.js";
 import { time } from "./time.js";
 import { toast } from "./toast.js";
 
@@ -18,7 +18,6 @@ const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 const UNITS = [["1", "seconds"], ["60", "minutes"], ["3600", "hours"], ["86400", "days"]];
 const CATCH_UP = [["latest", "the last of them comes, once"], ["none", "none, if it is late by more than 10 s"], ["all", "each of them comes"]];
 const OVERLAP = [["allow", "the next comes all the same"], ["skip", "the next is left out"], ["queue", "the next waits until it has ended"]];
-const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
 const WAIT = 250;
 
 class ScheduleForm extends HTMLElement {
@@ -62,7 +61,7 @@ class ScheduleForm extends HTMLElement {
       number: input("number", number, { type: "number", min: 0, step: "any" }),
       unit: select("unit", UNITS, unit),
       queue: input("queue", like.queue, { placeholder: "that of the task" }),
-      priority: select("priority", [["", "that of the task"], ...LEVELS.map((each) => [each, each.toLowerCase()])], like.priority ?? ""),
+      priority: select("priority", [["", "that of the task"], ...LEVELS], like.priority ?? ""),
       catch_up: select("catch_up", CATCH_UP, like.catch_up ?? "latest"),
       overlap: select("overlap", OVERLAP, like.overlap ?? "allow"),
       jitter: input("jitter", like.jitter ?? 0, { type: "number", min: 0, step: "any" }),
