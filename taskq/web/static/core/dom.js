@@ -40,14 +40,21 @@ function shown(children) {
 }
 
 /**
- * Put other children into a container. What had the focus has it again, with its caret, if an
- * element with the same `data-focus`, `id` or `href` is there afterwards.
+ * Let a container have these children. Those that it has already never leave it, so that they keep
+ * what was scrolled or selected in them. What had the focus has it again, with its caret, if an element
+ * with the same `data-focus`, `id` or `href` is there afterwards.
  */
 export function redraw(container, ...children) {
   const next = shown(children);
-  const now = container.childNodes;
-  if (next.length === now.length && next.every((child, place) => child === now[place])) return;
-  keepingFocus(container, () => container.replaceChildren(...next));
+  const wanted = new Set(next);
+  keepingFocus(container, () => {
+    for (const child of [...container.childNodes]) if (!wanted.has(child)) child.remove();
+    next.forEach((child, place) => {
+      const there = container.childNodes[place];
+      if (!there) container.append(child);
+      else if (there !== child) there.before(child);
+    });
+  });
 }
 
 function keepingFocus(container, act) {

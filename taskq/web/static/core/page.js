@@ -27,7 +27,7 @@ export class Page extends HTMLElement {
   }
 
   connectedCallback() {
-    this.head = h("header", { class: "head" }, h("h1", { tabindex: "-1", "data-focus": "title" }, this.title));
+    this.head = h("header", { class: "head" }, h("h1", { tabindex: "-1" }, this.title));
     this.trouble = h("div", { class: "trouble", role: "alert" });
     this.body = h("div", { class: "body" });
     this.append(this.head, this.trouble, this.body);

@@ -25,6 +25,7 @@ class Audit extends Page {
   start() {
     this.table = table({ label: this.title, columns: COLUMNS, key: (item) => item.number });
     this.news = h("div", { class: "row", role: "status" });
+    this.more = h("div", { class: "row" });
     this.head.append(this.news);
     for (const kind of ["activities", "stats", "control"]) this.listen(live, kind, () => (this.#looking ||= setTimeout(() => this.#look(), GAP)));
     this.signal.addEventListener("abort", () => clearTimeout(this.#looking));
@@ -37,7 +38,8 @@ class Audit extends Page {
   draw({ items, next }) {
     if (!this.params.before) this.#latest = items[0]?.number ?? 0;
     redraw(this.news);
-    redraw(this.body, items.length ? this.table : empty("No command is on record.", h("p", {}, "Whatever somebody retries, cancels, pauses or deletes is written down here, with the reason.")), turning(this.params, "before", next));
+    redraw(this.body, items.length ? this.table : empty("No command is on record.", h("p", {}, "Whatever somebody retries, cancels, pauses or deletes is written down here, with the reason.")), this.more);
+    redraw(this.more, turning(this.params, "before", next));
     this.table.show(items);
   }
 

@@ -19,6 +19,7 @@ class Bulk extends Page {
 
   start() {
     this.table = table({ label: this.title, columns: columns(() => this.refresh()), href: (item) => link(["activities", item.id]) });
+    this.more = h("div", { class: "row" });
     this.listen(live, "activities", () => this.soon(1000));
   }
 
@@ -27,7 +28,8 @@ class Bulk extends Page {
   }
 
   draw({ items, next }) {
-    redraw(this.body, items.length ? this.table : next ? empty("Nothing yet: the search can go on.") : nothing(), turning(this.params, "cursor", next, items.length ? "Older" : "Go on"));
+    redraw(this.body, items.length ? this.table : next ? empty("Nothing yet: the search can go on.") : nothing(), this.more);
+    redraw(this.more, turning(this.params, "cursor", next, items.length ? "Older" : "Go on"));
     this.table.show(items.map((item) => ({ ...item, ...pace(item) })));
   }
 }

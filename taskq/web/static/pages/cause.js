@@ -31,7 +31,9 @@ class Cause extends Page {
     this.actions = h("div", { class: "row" });
     this.head.append(this.actions);
     this.about = h("div", { class: "body" });
+    this.numbers = h("section", { class: "panel" });
     this.picks = h("div", { class: "row picks" });
+    this.more = h("div", { class: "row" });
     this.table = table({ label: "Activities", columns: columns(() => this.#again()), href: (item) => link(["activities", item.id]), selectable: may("operator") });
     this.listen(this.table, "picked", () => this.#drawPicks());
     this.listen(live, "stats", () => this.soon(5000));
@@ -70,7 +72,8 @@ class Cause extends Page {
     this.cause = cause;
     this.#drawHead(samples);
     this.#drawAbout(samples);
-    redraw(this.body, this.numbers, this.about, this.picks, this.table, turning(this.params, "cursor", page.next));
+    redraw(this.more, turning(this.params, "cursor", page.next));
+    redraw(this.body, this.numbers, this.about, this.picks, this.table, this.more);
     this.table.show(page.items);
     this.#drawPicks();
   }
@@ -86,7 +89,7 @@ class Cause extends Page {
       may("operator") && button(`Retry all ${all}`, many("retry"), "primary"),
       may("operator") && known.length > 0 && button("Change an argument", () => mend(cause, known), null),
       may("admin") && button("Delete all", many("delete"), "danger"));
-    this.numbers = h("section", { class: "panel" }, facts([
+    redraw(this.numbers, facts([
       ["Activities", all], ["Dead letters", count(cause.dead)], ["Type", h("a", { href: link("activities", { type: cause.type, q: filterOf(cause.fingerprint) }) }, cause.type)],
       ["Queues", cause.queues.join(", ")], ["First", time(cause.first, "ago")], ["Last", time(cause.last, "ago")], ["Cause", h("span", { class: "id" }, cause.fingerprint)],
     ]));

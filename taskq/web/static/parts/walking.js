@@ -19,5 +19,5 @@ export async function walked(path, params, signal) {
 /** Buttons to the newest page and to the `next` one (null: none); `name` is the parameter that says where one is. */
 export function turning(params, name, next, label = "Older") {
   const button = (focus, text, to) => h("button", { "data-focus": focus, on: { click: () => amend({ [name]: to }, {}) } }, text);
-  return h("div", { class: "row" }, params[name] && button("newest", "Newest", ""), next && button("older", label, next));
+  return [params[name] && button("newest", "Newest", ""), next && button("older", label, next)];
 }
