@@ -38,11 +38,13 @@ export function consistent(params, changes) {
   return "order" in changes ? { ...changes, status: "" } : { ...changes, order: "" };
 }
 
-function select(label, name, ask) {
+/** A drop-down; `ask({name: value})` is called when something is chosen. */
+export function select(label, name, ask) {
   return h("select", { "aria-label": label, "data-name": name, on: { change: ({ target }) => ask({ [name]: target.value }) } });
 }
 
-function filled(element, options, value) {
+/** Let a drop-down have these options ([value, label]), and this one chosen, known or not. */
+export function filled(element, options, value) {
   const known = options.some(([each]) => each === value) ? options : [...options, [value, value]];
   const text = JSON.stringify(known);
   if (element.dataset.options !== text) {
