@@ -69,7 +69,7 @@ class Activities extends Page {
       i: ["more about the row, at a glance", preview],
       u: ["show what is new", () => this.#news && this.#look()],
       n: ["next page", () => this.more.querySelector("[data-focus=next]")?.click()],
-      p: ["page before", () => this.more.querySelector("[data-focus=before]")?.click()],
+      p: ["previous page", () => this.more.querySelector("[data-focus=before]")?.click()],
     });
   }
 
@@ -161,7 +161,7 @@ class Activities extends Page {
     const forward = () => { this.#before.set(next, params.cursor); turn(next); };
     redraw(this.more,
       !items.length && this.#nothing(),
-      params.cursor && h("button", { "data-focus": "before", on: { click: () => turn(this.#before.get(params.cursor)) } }, "Before"),
+      params.cursor && h("button", { "data-focus": "before", on: { click: () => turn(this.#before.get(params.cursor)) } }, "Previous"),
       next && h("button", { "data-focus": "next", on: { click: forward } }, items.length ? "Next" : "Go on"));
   }
 

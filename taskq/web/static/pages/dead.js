@@ -80,7 +80,7 @@ class Dead extends Page {
   }
 
   #nothing() {
-    if (this.narrowed) return empty("Nothing that is like that has failed for good.", h("a", { href: link("dead") }, "Show all causes"));
+    if (this.narrowed) return empty("Nothing like that has failed for good.", h("a", { href: link("dead") }, "Show all causes"));
     return empty("Nothing has failed for good.", h("p", {}, "What has used up its retries, or must not be retried, stays here until somebody retries or deletes it."));
   }
 }

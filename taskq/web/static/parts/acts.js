@@ -90,7 +90,7 @@ function reschedule(activity) {
     return typed(at);
   };
   return command(path(activity, "reschedule"), {
-    title: `Reschedule ${activity.type}`, go: "Reschedule", done: () => "It has another time.",
+    title: `Reschedule ${activity.type}`, go: "Reschedule", done: () => "Its time is changed.",
     fields: [{
       name: "when", label: `When, in ${utc ? "UTC" : "your own zone"}`, type: "datetime-local", required: true, value: typed(new Date(activity.ready_at)),
       quick: [["In 5 minutes", later(5)], ["In 1 hour", later(60)], ["Tomorrow at this time", tomorrow]],

@@ -42,7 +42,7 @@ export function nameOf(item) {
 
 function state({ status, progress, cancel_requested: stops }) {
   const far = progress?.total ? `${Math.round((100 * progress.done) / progress.total)} %` : null;
-  return [chip(status), (far || stops) && h("small", {}, [far, stops && status === "processing" && "is to stop"].filter(Boolean).join(", "))];
+  return [chip(status), (far || stops) && h("small", {}, [far, stops && status === "processing" && "being cancelled"].filter(Boolean).join(", "))];
 }
 
 function waited({ status, ready_at: ready, started_at: started }) {

@@ -25,7 +25,7 @@ export async function enqueue(like = {}) {
   const type = like.type ?? [...tasks.keys()][0];
   const asked = command("enqueue", {
     title, go: "Enqueue", fields: fields({ ...like, type }, tasks), body,
-    done: ({ created, id }) => [created ? "Enqueued: " : "There already: ", activityLink(id)],
+    done: ({ created, id }) => [created ? "Enqueued: " : "Already there: ", activityLink(id)],
   });
   follow(tasks);
   return asked;
