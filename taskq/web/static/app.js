@@ -1,7 +1,8 @@
 /** The frame: which page is shown, who looks, whether what is shown is up to date. */
 
-import { go, here, link } from "./core/address.js";
-import { h, redraw, say } from "./core/dom.js";
+import { go, here, isId, link } from "./core/address.js";
+import { Problem } from "./core/api.js";
+import { h, listed, redraw, say } from "./core/dom.js";
 import { count } from "./core/format.js";
 import { help, shortcuts } from "./core/keys.js";
 import { live } from "./core/live.js";
@@ -41,36 +42,38 @@ const nav = document.getElementById("nav");
 let shown = { name: null, page: null };
 
 function drawNav(current) {
-  const dead = live.stats?.by_status.dead_letter;
-  const item = ([path, [, label, key]]) =>
-    h(
-      "a",
-      { href: link(path), "aria-current": path === current && "page", "data-focus": `nav ${path}`, title: `g ${key}` },
-      label,
-      path === "dead" && dead > 0 && h("span", { class: "badge", "aria-label": `${dead} dead letters` }, count(dead, live.stats.cap)),
-    );
-  redraw(nav, Object.entries(PAGES).map(item));
+  const { by_status: by = {}, cap } = live.stats ?? {};
+  const items = Object.entries(PAGES).map(([path, [, label, key]]) =>
+    ({ path, label, key, current: path === current && "page", dead: path === "dead" && by.dead_letter > 0 && count(by.dead_letter, cap) }));
+  listed(nav, items, ({ path }) => path, ({ path, label, key, current: shows, dead }) =>
+    h("a", { href: link(path), "aria-current": shows, title: `g ${key}` }, label, dead && h("span", { class: "badge", "aria-label": `${dead} dead letters` }, dead)));
 }
 
 async function route() {
   const { path, params } = here();
   const [first = "", second, third] = path;
-  const known = PAGES[first];
-  if (!known) return go("", {}, { replace: true });
-  const detail = second && DETAILS[first] ? DETAILS[first] : known[0];
+  if (!Object.hasOwn(PAGES, first)) return go("", {}, { replace: true });
+  const detail = (second && DETAILS[first]) || PAGES[first][0];
   const module = third === "edit" || params.form ? (FORMS[first] ?? detail) : detail;
   const name = [module, second].join("/");
   if (shown.name === name) return shown.page?.moved();
   shown = { name, page: null };
   document.body.dataset.page = module;
   drawNav(first);
-  const { default: Made } = await import(`./pages/${module}.js`);
+  const loaded = await import(`./pages/${module}.js`).catch(() => null);
   if (shown.name !== name) return;
-  const page = new Made();
+  if (!loaded) return amiss("This page could not be loaded; the console may have another version now.", h("button", { on: { click: () => location.reload() } }, "Load again"));
+  const page = new loaded.default();
   shown.page = page;
   main.replaceChildren(page);
   document.title = `${page.title} · taskq`;
   scrollTo(0, 0);
+}
+
+/** What is wrong, in place of a page. */
+function amiss(sentence, ...more) {
+  shown = { name: null, page: null };
+  redraw(main, h("h1", {}, "taskq"), h("p", { class: "problem", role: "alert" }, sentence), more);
 }
 
 function drawState() {
@@ -93,7 +96,7 @@ function turnTheme() {
 }
 
 function drawWho() {
-  const out = h("button", { class: "quiet small", on: { click: () => logOut().catch((error) => toast(error.message, { kind: "wrong" })) } }, "Log out");
+  const out = h("button", { class: "quiet small", on: { click: logOut } }, "Log out");
   const role = session.read_only ? `${session.role}, read only` : session.role;
   redraw(document.getElementById("who"), h("span", { title: role }, session.name), session.session && out);
 }
@@ -107,6 +110,13 @@ function frameKeys() {
     event.preventDefault();
     search();
   });
+}
+
+/** What a command was refused before it had a dialog to say so. */
+function refused(event) {
+  if (!(event.reason instanceof Problem)) return;
+  event.preventDefault();
+  toast(event.reason.message, { kind: "wrong" });
 }
 
 function begin() {
@@ -123,11 +133,12 @@ function begin() {
   document.getElementById("find").addEventListener("submit", (event) => {
     event.preventDefault();
     const q = new FormData(event.target).get("q").trim();
-    const id = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(q);
-    if (q) go(id ? ["activities", q.toLowerCase()] : "activities", id ? {} : { q });
+    if (isId(q)) go(["activities", q]);
+    else if (q) go("activities", { q });
     event.target.reset();
   });
   addEventListener("hashchange", route);
+  addEventListener("unhandledrejection", refused);
   live.start();
   route();
 }
@@ -142,7 +153,7 @@ async function start() {
     begin();
   } catch (error) {
     if (error.status === 401) return; // on the way to the page to log in
-    redraw(main, h("h1", {}, "taskq"), h("p", { class: "problem", role: "alert" }, error.message));
+    amiss(error.message);
     setTimeout(start, 3000);
   }
 }

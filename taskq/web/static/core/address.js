@@ -9,7 +9,8 @@ export function here() {
   return { path: path.split("/").filter(Boolean).map(decoded), params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-function decoded(text) {
+/** The text that was encoded for an address; one that was not stays as it is. */
+export function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -17,11 +18,20 @@ function decoded(text) {
   }
 }
 
-/** What to put into `href` for a place; parameters that are empty or null are left out. */
-export function link(path, params = {}) {
+/** Whether a text is the id of an activity. */
+export function isId(text) {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
+/** Parameters behind a path; those that are empty or null are left out. */
+export function query(params) {
   const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  const query = new URLSearchParams(given).toString();
-  return `#/${[path].flat().map(encodeURIComponent).join("/")}${query && `?${query}`}`;
+  return given.length ? `?${new URLSearchParams(given)}` : "";
+}
+
+/** What to put into `href` for a place. */
+export function link(path, params = {}) {
+  return `#/${[path].flat().map(encodeURIComponent).join("/")}${query(params)}`;
 }
 
 /** Go to a place. `replace`: going back does not come to where one was. */

@@ -1,5 +1,7 @@
 /** Speaks to the console's API. Addresses are relative: the console may lie under any path. */
 
+import { query } from "./address.js";
+
 const BASE = document.documentElement.dataset.api ?? "api/";
 
 /** What the API refused, in one sentence for people; `code` is for programs. */
@@ -11,11 +13,9 @@ export class Problem extends Error {
   }
 }
 
-/** The address of a route; parameters that are empty or null are left out. */
+/** The address of a route. */
 export function address(path, params = {}) {
-  const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  const query = new URLSearchParams(given).toString();
-  return BASE + path + (query && `?${query}`);
+  return BASE + path + query(params);
 }
 
 /** Ask for something. Raises Problem. */
@@ -39,7 +39,10 @@ async function answer(url, options) {
   }
   if (response.status === 401) leave();
   if (response.status === 204) return null;
-  const body = await response.json().catch(() => null);
+  const body = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return null;
+  });
   if (response.ok && body !== null) return body;
   throw new Problem(response.status, body?.code ?? "", body?.detail ?? `The console answered ${response.status}.`);
 }

@@ -40,27 +40,36 @@ function shown(children) {
 }
 
 /**
- * Put other children into a container. What had the focus has it again, with its caret, if an
- * element with the same `data-focus` or `id` is there afterwards.
+ * Let a container have these children. Those that it has already never leave it, so that they keep
+ * what was scrolled or selected in them. What had the focus has it again, with its caret, if an element
+ * with the same `data-focus`, `id` or `href` is there afterwards.
  */
 export function redraw(container, ...children) {
   const next = shown(children);
-  const now = container.childNodes;
-  if (next.length === now.length && next.every((child, place) => child === now[place])) return;
-  keepingFocus(container, () => container.replaceChildren(...next));
+  const wanted = new Set(next);
+  keepingFocus(container, () => {
+    for (const child of [...container.childNodes]) if (!wanted.has(child)) child.remove();
+    next.forEach((child, place) => {
+      const there = container.childNodes[place];
+      if (!there) container.append(child);
+      else if (there !== child) there.before(child);
+    });
+  });
 }
 
 function keepingFocus(container, act) {
   const held = document.activeElement;
-  const name = container.contains(held) && (held.dataset?.focus || held.id);
+  const name = container.contains(held) && named(held);
   const caret = name && "selectionStart" in held ? [held.selectionStart, held.selectionEnd] : null;
   act();
   if (!name || container.contains(document.activeElement)) return;
-  const again = [...container.querySelectorAll("[data-focus],[id]")].find(
-    (each) => each.dataset.focus === name || each.id === name,
-  );
+  const again = [...container.querySelectorAll("[data-focus],[id],[href]")].find((each) => named(each) === name);
   again?.focus({ preventScroll: true });
   if (caret && again?.setSelectionRange && caret[0] !== null) again.setSelectionRange(...caret);
+}
+
+function named(element) {
+  return element.dataset.focus || element.id || element.getAttribute("href");
 }
 
 const KEPT = new WeakMap();

@@ -9,7 +9,7 @@
 
 import { address, get } from "./api.js";
 
-export const BEAT = 250;
+const BEAT = 250;
 /** Events that are worth reading one by one; of more at once a gap is told, and the lists are read anew. */
 const MOST = 100;
 const PATIENCE = [1000, 2000, 5000, 10000, 30000];

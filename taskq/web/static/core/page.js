@@ -70,17 +70,18 @@ export class Page extends HTMLElement {
     this.#reading?.abort();
     const reading = new AbortController();
     this.#reading = reading;
+    const signal = AbortSignal.any([reading.signal, this.signal]);
     const wait = setTimeout(() => this.#wait(), 200);
     try {
-      const data = await this.read(AbortSignal.any([reading.signal, this.signal]));
-      if (reading.signal.aborted || this.signal.aborted) return;
+      const data = await this.read(signal);
+      if (signal.aborted) return;
       this.#read = Date.now();
       redraw(this.trouble);
       this.body.removeAttribute("aria-busy");
       this.draw(data);
       this.dataset.ready = "";
     } catch (error) {
-      if (error.name !== "AbortError") this.#failed(error);
+      if (!signal.aborted) this.#failed(error);
     } finally {
       clearTimeout(wait);
       if (this.#reading === reading) this.#reading = null;

@@ -25,7 +25,7 @@ class Preferences extends EventTarget {
 export const preferences = new Preferences();
 
 /** Follow the preferred theme; `system` leaves it to the system. */
-export function applyTheme() {
+function applyTheme() {
   const theme = preferences.get("theme");
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;

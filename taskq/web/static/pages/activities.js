@@ -16,7 +16,7 @@ import { may } from "../core/session.js";
 import { bulkButtons } from "../parts/bulk.js";
 import { chosen, columnsMenu } from "../parts/columns.js";
 import { enqueue } from "../parts/enqueue.js";
-import { filterBox } from "../parts/filter.js";
+import { filterBox, refused } from "../parts/filter.js";
 import { cancel, OVER, retry } from "../parts/acts.js";
 import { hoverCards } from "../parts/hover.js";
 import { consistent, filterOf, narrowing, sizeOf, wanted } from "../parts/narrowing.js";
@@ -24,17 +24,16 @@ import { empty, STATES } from "../parts/status.js";
 import { reach, steady } from "../parts/steady.js";
 import { table } from "../parts/table.js";
 
-const NONE = { items: [], next: null, total: { count: 0, exact: true } };
-
 class Activities extends Page {
   title = "Activities";
-  #before = [];
+  #before = new Map();
   #fresh = true;
   #news = 0;
   #heard = new Map();
 
   start() {
-    this.tabs = h("div", { class: "choice", role: "group", "aria-label": "State" });
+    this.tabs = h("div", { class: "choice", role: "group", "aria-label": "State" }, ["", ...STATES].map((status) =>
+      h("button", { "data-status": status, on: { click: () => this.#ask({ status }) } }, status ? words(status) : "all", h("small"))));
     this.problem = h("div", { role: "alert" });
     this.filterBox = filterBox(this.params.q ?? "", (q) => this.#ask({ q }));
     this.narrowing = narrowing((changes) => this.#ask(changes));
@@ -42,7 +41,7 @@ class Activities extends Page {
     this.bulk = h("div", { class: "row" });
     this.news = h("div", { class: "news-of-list", role: "status" });
     this.more = h("div", { class: "row" });
-    this.table = table({ label: "Activities", columns: chosen(), href: (item) => link(["activities", item.id]), selectable: true, hidden: true });
+    this.table = table({ label: "Activities", columns: chosen(), href: (item) => link(["activities", item.id]), selectable: may("operator"), hidden: true });
     const asked = h("div", { class: "row asked" }, h("div", { class: "grow" }, this.filterBox), this.narrowing.narrow);
     const above = h("div", { class: "row above" }, this.found, this.bulk, this.news, this.narrowing.order, columnsMenu());
     this.body.append(this.tabs, asked, this.problem, above, this.table, this.more);
@@ -66,12 +65,11 @@ class Activities extends Page {
   #keys() {
     const preview = hoverCards(this.table, this.signal);
     this.keys({
-      r: ["retry", () => this.#act(retry, true)],
-      c: ["cancel", () => this.#act(cancel, false)],
+      ...(may("operator") && { r: ["retry", () => this.#act(retry, true)], c: ["cancel", () => this.#act(cancel, false)] }),
       i: ["more about the row, at a glance", preview],
       u: ["show what is new", () => this.#news && this.#look()],
       n: ["next page", () => this.more.querySelector("[data-focus=next]")?.click()],
-      p: ["page before", () => this.more.querySelector("[data-focus=before]")?.click()],
+      p: ["previous page", () => this.more.querySelector("[data-focus=before]")?.click()],
     });
   }
 
@@ -86,10 +84,10 @@ class Activities extends Page {
     this.soon(2000);
   }
 
-  /** Do what a key is for to the row that has the focus, where its state and the role allow it. */
+  /** Do what a key is for to the row that has the focus, where its state allows it. */
   async #act(act, over) {
     const item = this.table.current;
-    if (item && may("operator") && OVER.has(item.status) === over) await act(item);
+    if (item && OVER.has(item.status) === over) await act(item);
   }
 
   async #enqueue() {
@@ -97,8 +95,8 @@ class Activities extends Page {
   }
 
   #ask(changes) {
-    this.#before = [];
-    this.table.picked.clear();
+    this.#before.clear();
+    this.#drop();
     amend({ cursor: "", ...consistent(this.params, changes) }, {});
   }
 
@@ -110,21 +108,13 @@ class Activities extends Page {
     if (held) this.table.querySelector("a.open")?.focus();
   }
 
-  async read(signal) {
+  read(signal) {
     const { params } = this;
     const asked = wanted(params);
     const size = Number(sizeOf(params));
     const limit = this.#fresh ? size : Math.max(size, reach(this.table.items.length, this.#news));
     const page = get("activities", { ...asked, order: params.order, limit, cursor: params.cursor }, signal);
-    try {
-      const [found, total] = await Promise.all([page, get("activities/count", asked, signal)]);
-      redraw(this.problem);
-      return { ...found, total };
-    } catch (error) {
-      if (error.status !== 400) throw error;
-      redraw(this.problem, h("p", { class: "problem" }, error.message));
-      return NONE;
-    }
+    return Promise.all([page, get("activities/count", asked, signal)]).then(([found, total]) => ({ ...found, total }), refused);
   }
 
   draw(found) {
@@ -134,9 +124,10 @@ class Activities extends Page {
     this.filterBox.value = params.q ?? "";
     this.narrowing.draw(params);
     if (!this.dataset.ready) this.narrowing.look();
-    this.total = found.total;
     this.#drawTabs();
-    const { total, searched_to: to, items } = found;
+    const { total, searched_to: to, items, problem } = found;
+    this.total = total;
+    redraw(this.problem, problem && h("p", { class: "problem" }, problem));
     const far = to && items.length < Number(sizeOf(params)) ? `, looked back to ${clock(to)}` : "";
     say(this.found, `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${far}`);
     this.#drawBulk();
@@ -167,10 +158,10 @@ class Activities extends Page {
   #drawMore() {
     const { params, next, table: { items } } = this;
     const turn = (cursor) => amend({ cursor }, {});
-    const forward = () => { this.#before.push(params.cursor ?? ""); turn(next); };
+    const forward = () => { this.#before.set(next, params.cursor); turn(next); };
     redraw(this.more,
       !items.length && this.#nothing(),
-      params.cursor && h("button", { "data-focus": "before", on: { click: () => turn(this.#before.pop() ?? "") } }, "Before"),
+      params.cursor && h("button", { "data-focus": "before", on: { click: () => turn(this.#before.get(params.cursor)) } }, "Previous"),
       next && h("button", { "data-focus": "next", on: { click: forward } }, items.length ? "Next" : "Go on"));
   }
 
@@ -185,32 +176,35 @@ class Activities extends Page {
   }
 
   #drawTabs() {
-    const by = live.stats?.by_status ?? {};
-    const open = new Set((wanted(this.params).status ?? "").split(","));
-    const tab = (status) => {
-      const number = status && by[status] !== undefined ? h("small", {}, ` ${count(by[status], live.stats.cap)}`) : null;
-      return h("button", { "aria-pressed": String(open.has(status)), "data-focus": `tab ${status}`, on: { click: () => this.#ask({ status }) } }, status ? words(status) : "all", number);
-    };
-    const drawn = JSON.stringify([by, [...open]]);
-    if (this.tabs.dataset.drawn === drawn) return;
-    this.tabs.dataset.drawn = drawn;
-    redraw(this.tabs, ["", ...STATES].map(tab));
+    const { by_status: by = {}, cap } = live.stats ?? {};
+    const open = (wanted(this.params).status ?? "").split(",");
+    for (const tab of this.tabs.children) {
+      const { status } = tab.dataset;
+      tab.setAttribute("aria-pressed", String(open.includes(status)));
+      say(tab.lastChild, status in by ? ` ${count(by[status], cap)}` : "");
+    }
+  }
+
+  /** Select none. */
+  #drop() {
+    this.table.picked.clear();
+    this.table.show(this.table.items);
+    this.#drawBulk();
   }
 
   #drawBulk() {
     const { picked, items } = this.table;
     const ids = [...picked];
     const filter = filterOf(this.params);
-    const matching = filter && this.total?.count > 0 ? { filter, count: this.total.count } : null;
+    const matching = filter && this.total?.count > 0 ? { filter, ...this.total } : null;
     const known = new Map(items.map((item) => [item.id, item.status]));
     const asked = wanted(this.params).status?.split(",") ?? STATES;
     const states = ids.length && ids.every((id) => known.has(id)) ? ids.map((id) => known.get(id)) : asked;
     const drawn = JSON.stringify([ids, matching, [...new Set(states)].sort()]);
     if (this.bulk.dataset.drawn === drawn) return;
     this.bulk.dataset.drawn = drawn;
-    const drop = () => { picked.clear(); this.table.show(items); this.#drawBulk(); };
-    const given = () => { drop(); this.refresh(); };
-    const none = h("button", { class: "quiet small", "data-focus": "none", on: { click: drop } }, "Select none");
+    const given = () => { this.#drop(); this.refresh(); };
+    const none = h("button", { class: "quiet small", "data-focus": "none", on: { click: () => this.#drop() } }, "Select none");
     redraw(this.bulk, bulkButtons(ids, matching, states, given), ids.length > 0 && none);
   }
 }

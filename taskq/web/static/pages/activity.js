@@ -3,7 +3,7 @@
  * shows is read; what has not changed is not drawn anew, so that folds, scrolling and focus stay.
  */
 
-import { amend, here, link } from "../core/address.js";
+import { amend, here, isId, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
 import { h, listed, redraw, say } from "../core/dom.js";
 import { plural } from "../core/format.js";
@@ -22,7 +22,6 @@ import { timeline } from "../parts/timeline.js";
 const TABS = [["", "Overview"], ["timeline", "Timeline"], ["attempts", "Attempts"], ["tree", "Tree"], ["related", "Related"], ["metadata", "Metadata"]];
 const NAMES = TABS.map(([name]) => name);
 const CAUSE = /^[0-9a-f]{8,}$/;
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** How often it is read when nothing is heard of it: a lease is renewed, and a row deleted, in silence. */
 const RUNS = 10000;
 const RESTS = 30000;
@@ -31,12 +30,11 @@ class Activity extends Page {
   title = "Activity";
 
   start() {
-    this.id = here().path[1];
+    this.id = here().path[1].toLowerCase();
     this.listen(live, "activities", ({ detail }) => this.#heard(detail));
     this.keys({
-      r: ["retry", () => this.#act(retry, true)],
-      c: ["cancel", () => this.#act(cancel, false)],
-      "[": ["the tab before", () => this.#turn(-1)],
+      ...(may("operator") && { r: ["retry", () => this.#act(retry, true)], c: ["cancel", () => this.#act(cancel, false)] }),
+      "[": ["previous tab", () => this.#turn(-1)],
       "]": ["next tab", () => this.#turn(1)],
       ...Object.fromEntries(TABS.map(([name, label], place) => [String(place + 1), [label, () => amend({ tab: name })]])),
     });
@@ -68,15 +66,15 @@ class Activity extends Page {
     return Math.max(500, Math.min(5000, (this.members ?? 0) * 4));
   }
 
-  /** Do what a key is for, where the state and the role allow it. */
+  /** Do what a key is for, where the state allows it. */
   async #act(act, over) {
-    if (!this.activity || !may("operator") || OVER.has(this.activity.status) !== over) return;
+    if (!this.activity || OVER.has(this.activity.status) !== over) return;
     await act(this.activity);
     this.refresh();
   }
 
   async read(signal) {
-    if (!ID.test(this.id)) return { missing: "This is no id of an activity. Ids have 32 digits and letters a to f." };
+    if (!isId(this.id)) return { missing: "This is no id of an activity. Ids have 32 digits and letters a to f." };
     try {
       return await this.#read(signal);
     } catch (error) {
@@ -176,8 +174,8 @@ class Activity extends Page {
     listed(this.head, [{ name: "h1", of: type ?? "No such activity" }], ({ name }) => name, ({ of }) => h("h1", { tabindex: "-1", "data-name": "type" }, of));
     this.head.querySelector("h1:not([data-name])")?.remove();
     listed(this.body, [sentence], (each) => each, () => empty(sentence, h("p", { class: "id" }, id), h("div", { class: "row" },
-      h("a", { class: "button", href: link("activities") }, "All activities"), ID.test(id) && h("a", { class: "button", href: link("activities", { q: `root:${id}` }) }, "What it left below it"),
-      ID.test(id) && h("button", { "data-focus": "again", on: { click: () => this.refresh() } }, "Look again"))));
+      h("a", { class: "button", href: link("activities") }, "All activities"), isId(id) && h("a", { class: "button", href: link("activities", { q: `root:${id}` }) }, "What is left below it"),
+      isId(id) && h("button", { "data-focus": "again", on: { click: () => this.refresh() } }, "Look again"))));
   }
 
   #tree({ nodes, cut }) {

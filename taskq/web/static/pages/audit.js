@@ -1,6 +1,6 @@
 /** Who did what to what, when and why. What comes meanwhile is told by a button, and moves nothing. */
 
-import { amend, link } from "../core/address.js";
+import { amend, isId, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { count } from "../core/format.js";
@@ -10,6 +10,7 @@ import { json } from "../parts/json.js";
 import { activityLink, empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
+import { turning } from "../parts/walking.js";
 
 const SIZE = 50;
 const GAP = 3000;
@@ -24,6 +25,7 @@ class Audit extends Page {
   start() {
     this.table = table({ label: this.title, columns: COLUMNS, key: (item) => item.number });
     this.news = h("div", { class: "row", role: "status" });
+    this.more = h("div", { class: "row" });
     this.head.append(this.news);
     for (const kind of ["activities", "stats", "control"]) this.listen(live, kind, () => (this.#looking ||= setTimeout(() => this.#look(), GAP)));
     this.signal.addEventListener("abort", () => clearTimeout(this.#looking));
@@ -35,11 +37,9 @@ class Audit extends Page {
 
   draw({ items, next }) {
     if (!this.params.before) this.#latest = items[0]?.number ?? 0;
-    const turn = (before) => () => amend({ before }, {});
     redraw(this.news);
-    redraw(this.body, items.length ? this.table : empty("No command is on record.", h("p", {}, "Whatever somebody retries, cancels, pauses or deletes is written down here, with the reason.")), h("div", { class: "row" },
-      this.params.before && h("button", { "data-focus": "newest", on: { click: turn("") } }, "Newest"),
-      next && h("button", { "data-focus": "older", on: { click: turn(next) } }, "Older")));
+    redraw(this.body, items.length ? this.table : empty("No command is on record.", h("p", {}, "Whatever somebody retries, cancels, pauses or deletes is written down here, with the reason.")), this.more);
+    redraw(this.more, turning(this.params, "before", next));
     this.table.show(items);
   }
 
@@ -58,15 +58,13 @@ class Audit extends Page {
   }
 }
 
-const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
-
 /** Where that is to which it was done. */
 function target({ action, target: name, detail }) {
   const [kind] = action.split(".");
   const places = { queue: ["activities", { queue: name }], type: ["activities", { type: name }], schedule: [["schedules", name], {}] };
   if (places[kind] && name) return h("a", { href: link(...places[kind]) }, name);
-  if (ID.test(name)) return activityLink(name);
-  const ids = Array.isArray(detail.ids) ? detail.ids.filter((id) => ID.test(id)) : [];
+  if (isId(name)) return activityLink(name);
+  const ids = Array.isArray(detail.ids) ? detail.ids.filter(isId) : [];
   const rest = ids.length - SHOWN;
   return [name && `${name} `, ids.length > 0 && h("span", { class: "ids" }, ids.slice(0, SHOWN).map((id) => activityLink(id)), rest > 0 && h("span", { class: "soft" }, `and ${count(rest)} more`))];
 }

@@ -1,18 +1,16 @@
 /** Bulk commands: how far each is, how fast, who gave it and why, what it left as it was. */
 
-import { amend, link } from "../core/address.js";
-import { part } from "../core/api.js";
+import { link } from "../core/address.js";
 import { h, redraw } from "../core/dom.js";
 import { count, duration, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
-import { OVER } from "../parts/acts.js";
-import { command } from "../parts/dialog.js";
+import { OVER, stop } from "../parts/acts.js";
 import { chip, empty, meter } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { walked } from "../parts/walking.js";
+import { turning, walked } from "../parts/walking.js";
 
 const SIZE = 50;
 
@@ -21,6 +19,7 @@ class Bulk extends Page {
 
   start() {
     this.table = table({ label: this.title, columns: columns(() => this.refresh()), href: (item) => link(["activities", item.id]) });
+    this.more = h("div", { class: "row" });
     this.listen(live, "activities", () => this.soon(1000));
   }
 
@@ -29,10 +28,8 @@ class Bulk extends Page {
   }
 
   draw({ items, next }) {
-    const turn = (cursor) => () => amend({ cursor }, {});
-    redraw(this.body, items.length ? this.table : next ? empty("Nothing yet: the search can go on.") : nothing(), h("div", { class: "row" },
-      this.params.cursor && h("button", { "data-focus": "newest", on: { click: turn("") } }, "Newest"),
-      next && h("button", { "data-focus": "older", on: { click: turn(next) } }, items.length ? "Older" : "Go on")));
+    redraw(this.body, items.length ? this.table : next ? empty("Nothing yet: the search can go on.") : nothing(), this.more);
+    redraw(this.more, turning(this.params, "cursor", next, items.length ? "Older" : "Go on"));
     this.table.show(items.map((item) => ({ ...item, ...pace(item) })));
   }
 }
@@ -50,12 +47,8 @@ function pace({ status, done, skipped, total, created_at: from, finished_at: unt
   return { seconds: OVER.has(status) ? seconds : null, speed, left: !OVER.has(status) && speed ? Math.round(Math.max(0, total - seen) / speed) : null };
 }
 
-function stop(item, after) {
-  return async () => (await command(`bulk/${part(item.id)}/cancel`, { title: "Stop this command", text: "What is done stays done.", go: "Stop it", danger: true, done: () => "It stops." })) && after();
-}
-
 function about(item) {
-  if (item.filter) return h("a", { href: link("activities", { q: item.filter }), title: "What it finds now", "data-focus": `filter ${item.id}` }, h("code", {}, item.filter));
+  if (item.filter) return h("a", { href: link("activities", { q: item.filter }), title: "What it finds now" }, h("code", {}, item.filter));
   return h("span", { class: "soft" }, item.ids === null ? "its filter is hidden from your role" : `${count(item.ids)} selected`);
 }
 
@@ -78,7 +71,7 @@ function columns(after) {
     { label: "Progress", by: (item) => item.done, cell: progress },
     { label: "Who", by: (item) => item.actor, cell: (item) => [h("span", { class: "nowrap" }, item.actor), h("small", {}, item.reason || "no reason given")] },
     { label: "Given", by: (item) => item.created_at, cell: (item) => h("span", { class: "nowrap" }, time(item.created_at, "ago")) },
-    { label: "", cell: (item) => h("div", { class: "row deeds" }, may("operator") && !OVER.has(item.status) && h("button", { class: "small danger", "aria-label": `Stop ${words(item.action ?? "")}`, "data-focus": `stop ${item.id}`, on: { click: stop(item, after) } }, "Stop")) },
+    { label: "", cell: (item) => h("div", { class: "row deeds" }, may("operator") && !OVER.has(item.status) && h("button", { class: "small danger", "aria-label": `Stop ${words(item.action ?? "")}`, "data-focus": `stop ${item.id}`, on: { click: async () => (await stop(item)) && after() } }, "Stop")) },
   ];
 }
 

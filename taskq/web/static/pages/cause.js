@@ -1,6 +1,6 @@
 /** What failed of one cause: its newest error, arguments of some, all of them; retrying and deleting. */
 
-import { amend, here, link } from "../core/address.js";
+import { here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { brief, count, plural } from "../core/format.js";
@@ -15,7 +15,7 @@ import { json } from "../parts/json.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { walked } from "../parts/walking.js";
+import { turning, walked } from "../parts/walking.js";
 
 const SIZE = 50;
 /** How many are read in full, for their arguments. */
@@ -31,6 +31,7 @@ class Cause extends Page {
     this.actions = h("div", { class: "row" });
     this.head.append(this.actions);
     this.about = h("div", { class: "body" });
+    this.numbers = h("section", { class: "panel" });
     this.picks = h("div", { class: "row picks" });
     this.more = h("div", { class: "row" });
     this.table = table({ label: "Activities", columns: columns(() => this.#again()), href: (item) => link(["activities", item.id]), selectable: may("operator") });
@@ -71,8 +72,7 @@ class Cause extends Page {
     this.cause = cause;
     this.#drawHead(samples);
     this.#drawAbout(samples);
-    const turn = (cursor) => () => amend({ cursor }, {});
-    redraw(this.more, this.params.cursor && h("button", { "data-focus": "newest", on: { click: turn("") } }, "Newest"), page.next && h("button", { "data-focus": "older", on: { click: turn(page.next) } }, "Older"));
+    redraw(this.more, turning(this.params, "cursor", page.next));
     redraw(this.body, this.numbers, this.about, this.picks, this.table, this.more);
     this.table.show(page.items);
     this.#drawPicks();
@@ -89,7 +89,7 @@ class Cause extends Page {
       may("operator") && button(`Retry all ${all}`, many("retry"), "primary"),
       may("operator") && known.length > 0 && button("Change an argument", () => mend(cause, known), null),
       may("admin") && button("Delete all", many("delete"), "danger"));
-    this.numbers = h("section", { class: "panel" }, facts([
+    redraw(this.numbers, facts([
       ["Activities", all], ["Dead letters", count(cause.dead)], ["Type", h("a", { href: link("activities", { type: cause.type, q: filterOf(cause.fingerprint) }) }, cause.type)],
       ["Queues", cause.queues.join(", ")], ["First", time(cause.first, "ago")], ["Last", time(cause.last, "ago")], ["Cause", h("span", { class: "id" }, cause.fingerprint)],
     ]));

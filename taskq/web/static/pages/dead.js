@@ -9,7 +9,8 @@ import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
 import { bulk } from "../parts/bulk.js";
 import { filterOf } from "../parts/cause.js";
-import { filterBox } from "../parts/filter.js";
+import { filterBox, refused } from "../parts/filter.js";
+import { filled, select } from "../parts/narrowing.js";
 import { spark } from "../parts/spark.js";
 import { empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
@@ -24,17 +25,13 @@ class Dead extends Page {
 
   start() {
     this.box = filterBox(this.params.q ?? "", (q) => amend({ q }, {}));
-    this.selects = { type: this.#select("type", "types"), queue: this.#select("queue", "queues") };
+    this.selects = ["type", "queue"].map((name) => select(name, name, (changes) => amend(changes, {})));
     this.problem = h("div", { role: "alert" });
     this.trend = h("div", { class: "row pace" });
     this.found = h("div");
     this.table = table({ label: this.title, columns: columns(() => this.refresh()), key: (item) => item.fingerprint, href: (item) => link(["dead", item.fingerprint]) });
-    this.body.append(this.trend, h("div", { class: "row narrow" }, h("div", { class: "grow" }, this.box), Object.values(this.selects)), this.problem, this.found);
+    this.body.append(this.trend, h("div", { class: "row narrow" }, h("div", { class: "grow" }, this.box), this.selects), this.problem, this.found);
     this.listen(live, "stats", () => this.soon(5000));
-  }
-
-  #select(name, all) {
-    return h("select", { "aria-label": name, on: { change: ({ target }) => amend({ [name]: target.value }, {}) } }, h("option", { value: "" }, `All ${all}`));
   }
 
   get narrowed() {
@@ -44,18 +41,14 @@ class Dead extends Page {
 
   async read(signal) {
     const { q, type, queue } = this.params;
-    const all = this.narrowed && !this.#known.type.size ? get("dead-letters", { limit: MOST }, signal) : null;
-    const series = get("series", { window: "1h", type, queue }, signal);
-    try {
-      const found = await get("dead-letters", { q, type, queue, limit: MOST }, signal);
-      this.#learn([...found.items, ...((await all)?.items ?? [])]);
-      redraw(this.problem);
-      return { ...found, series: await series };
-    } catch (error) {
-      if (error.status !== 400) throw error;
-      redraw(this.problem, h("p", { class: "problem" }, error.message));
-      return { items: [], searched_to: null, series: await series };
-    }
+    const ask = (narrowed) => get("dead-letters", { ...narrowed, limit: MOST }, signal);
+    const [found, all, series] = await Promise.all([
+      ask({ q, type, queue }).catch(refused),
+      this.narrowed && !this.#known.type.size && ask({}),
+      get("series", { window: "1h", type, queue }, signal),
+    ]);
+    this.#learn([...found.items, ...(all ? all.items : [])]);
+    return { ...found, series };
   }
 
   /** Types and queues that one can choose: whatever was seen. */
@@ -64,16 +57,15 @@ class Dead extends Page {
       this.#known.type.add(item.type);
       for (const queue of item.queues) this.#known.queue.add(queue);
     }
-    for (const [name, select] of Object.entries(this.selects)) {
-      const value = this.params[name] ?? "";
-      const names = [...new Set([...this.#known[name], ...(value ? [value] : [])])].sort();
-      if (select.length !== names.length + 1) redraw(select, select.firstChild, names.map((each) => h("option", { value: each }, each)));
-      select.value = value;
-    }
   }
 
-  draw({ items, searched_to: to, series }) {
+  draw({ items, searched_to: to, problem, series }) {
     this.box.value = this.params.q ?? "";
+    for (const each of this.selects) {
+      const { name } = each.dataset;
+      filled(each, [["", `All ${name}s`], ...[...this.#known[name]].sort().map((one) => [one, one])], this.params[name] ?? "");
+    }
+    redraw(this.problem, problem && h("p", { class: "problem" }, problem));
     this.#drawTrend(series);
     redraw(this.found, items.length ? this.table : this.#nothing(), to && h("p", { class: "soft" }, "Looked back to ", time(to), "."));
     this.table.show(items);
@@ -88,7 +80,7 @@ class Dead extends Page {
   }
 
   #nothing() {
-    if (this.narrowed) return empty("Nothing that is like that has failed for good.", h("a", { href: link("dead") }, "Show all causes"));
+    if (this.narrowed) return empty("Nothing like that has failed for good.", h("a", { href: link("dead") }, "Show all causes"));
     return empty("Nothing has failed for good.", h("p", {}, "What has used up its retries, or must not be retried, stays here until somebody retries or deletes it."));
   }
 }

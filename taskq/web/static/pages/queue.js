@@ -40,7 +40,7 @@ class Queue extends Page {
   draw({ item, series }) {
     if (!item) return this.#nobody();
     const paused = item.paused && h("span", { class: "chip is-pending" }, "paused");
-    redraw(this.head, h("h1", { tabindex: "-1" }, item.name), paused, h("div", { class: "row" }, this.buttons(item)));
+    redraw(this.head, this.head.firstChild, paused, h("div", { class: "row" }, this.buttons(item)));
     listed(this.choices, this.trends.controls, ({ name }) => name, control);
     redraw(this.trap, this.#hindrances(item));
     this.trap.hidden = !this.trap.firstChild;
@@ -53,7 +53,7 @@ class Queue extends Page {
 
   /** What can be done, to the right of the name. */
   buttons(item) {
-    const all = h("a", { class: "button", href: link("activities", { [this.word]: item.name }), "data-focus": "activities" }, "Activities");
+    const all = h("a", { class: "button", href: link("activities", { [this.word]: item.name }) }, "Activities");
     return [all, pauseButton(this.kind, item, () => this.refresh(), "")];
   }
 

@@ -1,14 +1,14 @@
 /** One schedule: its next times, in its own zone too, what became of the last ones, and what it calls. */
 
-import { go, here, link } from "../core/address.js";
+import { here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { clock, duration, plural, zoneName } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
-import { history } from "../parts/history.js";
 import { json } from "../parts/json.js";
 import { marks, scheduleButtons, tally } from "../parts/schedule-acts.js";
+import { history } from "../parts/spark.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { time } from "../parts/time.js";
 
@@ -34,8 +34,7 @@ class Schedule extends Page {
   }
 
   draw({ item, pause }) {
-    const after = () => this.refresh().then(() => this.trouble.firstChild && go("schedules"));
-    redraw(this.head, h("h1", { tabindex: "-1" }, item.name), marks(item), scheduleButtons(item, after, true));
+    redraw(this.head, this.head.firstChild, marks(item), scheduleButtons(item, () => this.refresh(), true));
     redraw(this.arguments ??= h("div"), this.text === item.arguments ? [...this.arguments.childNodes] : json(item.arguments, "arguments"));
     this.text = item.arguments;
     redraw(this.body,

@@ -106,7 +106,7 @@ const took = ({ started_at: from, completed_at: done, last_error_at: failed, sta
 
 const RUNS = [
   { label: "Activity", cell: (item) => [h("b", {}, item.activity_type), h("small", { class: "id" }, brief(item.id))] },
-  { label: "Schedule", cell: (item) => [made(item) ? h("a", { href: link(["schedules", made(item)]), "data-focus": `of ${item.id}` }, made(item)) : "–", item.metadata?.trigger && h("small", {}, "by hand")] },
+  { label: "Schedule", cell: (item) => [made(item) ? h("a", { href: link(["schedules", made(item)]) }, made(item)) : "–", item.metadata?.trigger && h("small", {}, "by hand")] },
   { label: "State", cell: (item) => chip(item.status) },
   { label: "For", cell: (item) => time(item.metadata?.scheduled_for ?? item.created_at) },
   { label: "Started", cell: (item) => time(item.started_at, "ago") },

@@ -15,7 +15,7 @@ class Type extends Queue {
   other = "queue";
 
   buttons(item) {
-    const dead = h("a", { class: "button", href: link("dead", { type: item.name }), "data-focus": "dead" }, "Dead letters");
+    const dead = h("a", { class: "button", href: link("dead", { type: item.name }) }, "Dead letters");
     return [super.buttons(item), dead, item.task && may("operator") && enqueueButton(item.name, "primary")];
   }
 
@@ -23,7 +23,7 @@ class Type extends Queue {
     if (!task) return panel("Task", null, h("p", { class: "soft" }, "This console's app has no task of this type: another app has, or had."));
     const list = h("ul", {}, task.parameters.map((each) => h("li", {}, h("code", {}, parameter(each)), each.secret && h("small", {}, " secret"))));
     return panel("Task", null, facts([
-      ["Queue", h("a", { href: link(["queues", task.queue]), "data-focus": "queue" }, task.queue)],
+      ["Queue", h("a", { href: link(["queues", task.queue]) }, task.queue)],
       ["Priority", task.priority.toLowerCase()],
       ["Retries", task.max_retries === null ? "no limit" : task.max_retries],
       ["Timeout", task.timeout === null ? "no limit" : duration(task.timeout)],

@@ -79,7 +79,7 @@ function totals(items) {
     ["Workers", count(alive.length)],
     ["Lost", h("span", { class: lost ? "is-failed" : "soft" }, count(lost))],
     ["Slots used", [`${count(used)} / ${count(slots)}`, meter(used, slots, "all slots used")]],
-    ["Wait for others", count(sum((one) => one.suspended))],
+    ["Waiting for others", count(sum((one) => one.suspended))],
     ["Threads stuck", h("span", { class: stuck ? "is-failed" : "soft" }, count(stuck))],
     [plural(hosts.size, "host"), hosts.size > 4 ? processes(alive) : each],
   ]));

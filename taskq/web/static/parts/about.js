@@ -3,6 +3,7 @@
 import { link } from "../core/address.js";
 import { h } from "../core/dom.js";
 import { count, duration, words } from "../core/format.js";
+import { quoted, term } from "../core/term.js";
 import { OVER } from "./acts.js";
 import { trouble, workerLink } from "./attempts.js";
 import { json } from "./json.js";
@@ -11,15 +12,6 @@ import { time } from "./time.js";
 
 function search(q, text) {
   return text && h("a", { href: link("activities", { q }) }, text);
-}
-
-function quoted(text) {
-  return `"${String(text ?? "").replace(/["\\]/g, "\\$&")}"`;
-}
-
-/** A filter's word for this value. */
-export function term(field, value) {
-  return `${field}:${quoted(value)}`;
 }
 
 /** How it stands, in a line of short sentences that count by themselves. */
@@ -58,7 +50,7 @@ function ended(a) {
 
 /** What it waits for. */
 export function blocked(children) {
-  const one = (child) => h("li", { class: "row" }, chip(child.status), h("a", { class: "id", href: link(["activities", child.id]), title: child.id, "data-focus": child.id }, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
+  const one = (child) => h("li", { class: "row" }, chip(child.status), activityLink(child.id, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
   return h("section", { class: "panel blocked", "aria-label": "Blocked on" }, h("header", {}, h("h2", {}, "Blocked on"), h("small", {}, "children that have not ended")), h("ul", {}, children.map(one)));
 }
 

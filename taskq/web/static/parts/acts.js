@@ -11,13 +11,14 @@ import { same } from "../core/jsontext.js";
 import { may } from "../core/session.js";
 import { command } from "./dialog.js";
 import { enqueue } from "./enqueue.js";
+import { LEVELS } from "./status.js";
 
 /** States that have ended. */
 export const OVER = new Set(["completed", "failed", "dead_letter", "cancelled"]);
 /** States from which something can be sent round again. */
 export const AGAIN = new Set(["failed", "dead_letter", "cancelled"]);
-const WAITS = new Set(["scheduled", "retrying"]);
-const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
+/** States in which it is not its time yet. */
+export const WAITS = new Set(["scheduled", "retrying"]);
 const MINUTE = 60_000;
 const COUNTED = 1000;
 
@@ -65,8 +66,9 @@ export function cancel(activity) {
   });
 }
 
-function stop(activity) {
-  return command(`bulk/${part(activity.id)}/cancel`, {
+/** Stop a bulk command. */
+export function stop({ id }) {
+  return command(`bulk/${part(id)}/cancel`, {
     title: "Stop this command", text: "What is done stays done.", go: "Stop it", danger: true, done: () => "It stops.",
   });
 }
@@ -88,7 +90,7 @@ function reschedule(activity) {
     return typed(at);
   };
   return command(path(activity, "reschedule"), {
-    title: `Reschedule ${activity.type}`, go: "Reschedule", done: () => "It has another time.",
+    title: `Reschedule ${activity.type}`, go: "Reschedule", done: () => "Its time is changed.",
     fields: [{
       name: "when", label: `When, in ${utc ? "UTC" : "your own zone"}`, type: "datetime-local", required: true, value: typed(new Date(activity.ready_at)),
       quick: [["In 5 minutes", later(5)], ["In 1 hour", later(60)], ["Tomorrow at this time", tomorrow]],
@@ -100,7 +102,7 @@ function reschedule(activity) {
 function priority(activity) {
   return command(path(activity, "priority"), {
     title: `Priority of ${activity.type}`, go: "Change", done: () => "Its priority is changed.",
-    fields: [{ name: "priority", label: "Priority", type: "select", value: activity.priority, options: LEVELS.map((each) => [each, each.toLowerCase()]) }],
+    fields: [{ name: "priority", label: "Priority", type: "select", value: activity.priority, options: LEVELS }],
     body: (values) => ({ priority: values.priority, ...version(activity) }),
   });
 }

@@ -13,7 +13,7 @@ const MOST = 50;
 
 /** The way to what a worker had; ids of workers begin alike, so its last digits are shown, after `before`. */
 export function workerLink(id, name = null, before = "") {
-  return id && h("a", { href: link("activities", { q: `worker:${id}` }), title: id, "data-focus": `worker ${id}` }, name ?? `${before}…${id.slice(-6)}`);
+  return id && h("a", { href: link("activities", { q: `worker:${id}` }), title: id }, name ?? `${before}…${id.slice(-6)}`);
 }
 
 /** An error: what it says, and its traceback folded unless `open`. */
@@ -29,7 +29,7 @@ export function trouble(error, open = false) {
 /** The panels of the attempts. */
 export function attemptsOf(activity, { items }) {
   const all = attempts(activity, items);
-  if (!all.length) return [panel("Attempts", null, empty("It was not attempted yet."))];
+  if (!all.length) return [panel("Attempts", null, empty("It has not been attempted yet."))];
   const of = activity.max_attempts === null ? "without a limit" : `of at most ${count(activity.max_attempts)}`;
   const aside = h("small", {}, `${count(activity.attempts)} ${of}`, activity.crash_count > 0 && `, ${plural(activity.crash_count, "crash", "crashes")} of at most ${activity.max_crashes}`);
   return [
@@ -54,7 +54,7 @@ function row(each, activity) {
 /** By worker: how many events, of what. */
 function workers(activity, items) {
   const by = Map.groupBy(items.filter(({ worker }) => worker), ({ worker }) => worker);
-  if (!by.size) return empty("No worker had it yet.");
+  if (!by.size) return empty("No worker has had it yet.");
   const line = ([id, entries]) => {
     const kinds = [...Map.groupBy(entries, ({ kind }) => kind)].map(([kind, those]) => `${told(kind)}${those.length > 1 ? ` × ${those.length}` : ""}`);
     return h("li", { class: "row" }, workerLink(id, id === activity.worker ? activity.worker_name : null), h("small", {}, plural(entries.length, "event")), h("span", { class: "soft" }, kinds.join(", ")));

@@ -11,6 +11,6 @@ export function bars(list, items, cap) {
   const most = Math.max(1, ...items.map(({ number }) => number));
   const shown = items.map((item) => ({ ...item, share: Math.round((1000 * item.number) / most) / 10 }));
   listed(list, shown, ({ name }) => name, ({ name, number, hue, href, share }) =>
-    h("li", {}, h("a", { href, "data-focus": `bar ${name}` }, h("span", { class: "name", title: name }, name),
+    h("li", {}, h("a", { href }, h("span", { class: "name", title: name }, name),
       h("span", { class: "track", "aria-hidden": "true" }, h("i", { style: { "--hue": hue, width: `${share}%` } })), h("b", {}, count(number, cap)))));
 }

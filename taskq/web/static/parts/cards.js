@@ -46,5 +46,5 @@ function cards(stats, series, span) {
 
 function card({ label, value, more, hue, href, values, span, slots }) {
   const picture = values ? spark(values, `${label}, in ${span}`) : slots && meter(...slots, "slots used");
-  return h("a", { class: "kpi", href, "data-focus": `card ${label}` }, h("span", {}, label), h("b", { class: hue }, value), picture && h("span", { class: `trend ${hue}` }, picture), h("small", {}, more));
+  return h("a", { class: "kpi", href }, h("span", {}, label), h("b", { class: hue }, value), picture && h("span", { class: `trend ${hue}` }, picture), h("small", {}, more));
 }

@@ -1,33 +1,21 @@
 /** What can be done to all that failed of one cause; also with one argument changed. */
 
 import { get } from "../core/api.js";
-import { link } from "../core/address.js";
 import { h, redraw } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
+import { flaw, flawOfArguments, members } from "../core/jsontext.js";
+import { begun, ordered, RATE } from "./bulk.js";
 import { command } from "./dialog.js";
-
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+import { Wrong } from "./fields.js";
 
 /** The filter that finds them. */
 export function filterOf(fingerprint) {
   return `status:dead_letter,failed cause:${fingerprint}`;
 }
 
-/** The members of a JSON object's text, each as it is written: no digit is lost. */
-export function members(text) {
-  const found = new Map();
-  let depth = 0;
-  let name = null;
-  for (const token of text.match(TOKEN) ?? []) {
-    const closes = token === "}" || token === "]";
-    if (closes) depth -= 1;
-    if (depth === 1 && token === ",") name = null;
-    else if (depth === 1 && name === null && token !== "{") name = JSON.parse(token);
-    else if (name !== null && depth > 0 && !(token === ":" && !found.has(name))) found.set(name, (found.get(name) ?? "") + token);
-    else if (name !== null && depth > 0) found.set(name, "");
-    if (token === "{" || token === "[") depth += 1;
-  }
-  return found;
+/** The values by name of a JSON object's text, each as it is written: no digit is lost. */
+function valuesOf(text) {
+  return new Map(members(text).map(({ name, from, until }) => [JSON.parse(name), text.slice(from, until)]));
 }
 
 /**
@@ -38,7 +26,7 @@ export async function mend({ fingerprint, type }, samples) {
   const filter = filterOf(fingerprint);
   const [preview, { items }] = await Promise.all([get("bulk/preview", { action: "retry", q: filter }), get("types")]);
   const takes = items.find(({ name }) => name === type)?.task?.parameters ?? [];
-  const stored = samples.map((each) => members(each.arguments));
+  const stored = samples.filter((each) => !flawOfArguments(each.arguments)).map((each) => valuesOf(each.arguments));
   const names = [...new Set([...stored.flatMap((each) => [...each.keys()]), ...takes.map(({ name }) => name)])];
   const shown = h("div", { class: "samples", "aria-live": "polite" });
   const before = (name) => stored.find((each) => each.has(name))?.get(name) ?? "null";
@@ -47,14 +35,14 @@ export async function mend({ fingerprint, type }, samples) {
     fields: [
       { name: "argument", label: "Argument", type: "select", value: names[0], options: names.map((each) => [each, each]) },
       { name: "value", label: "Its new value, as JSON", value: before(names[0]), required: true, hint: "A text stands in double quotes. One that it does not fit is skipped." },
-      { name: "rate", label: "At most so many a second", type: "number", hint: "Empty: as fast as it goes." },
+      RATE,
     ],
     body: ({ argument, value, rate }) => {
-      JSON.parse(value);
-      const base = { action: "retry", filter, ...(preview.exact ? { expected: preview.count } : {}), ...(rate ? { rate: Number(rate) } : {}) };
+      if (flaw(value)) throw new Wrong("value", flaw(value));
+      const base = ordered("retry", { filter }, preview, { rate });
       return `${JSON.stringify(base).slice(1, -1)},"changes":{${JSON.stringify(argument)}:${value}}`;
     },
-    done: () => `The workers do it; see ${link("bulk")}`,
+    done: begun,
   });
   const form = shown.closest("form");
   const [argument, value] = ["argument", "value"].map((name) => form.querySelector(`#field-${name}`));
@@ -69,11 +57,5 @@ export async function mend({ fingerprint, type }, samples) {
 }
 
 function line(name, before = "not given", after = "") {
-  let wrong = "";
-  try {
-    JSON.parse(after);
-  } catch {
-    wrong = "no JSON yet";
-  }
-  return h("p", {}, h("b", {}, name), " ", h("code", {}, before), " → ", wrong ? h("span", { class: "problem" }, wrong) : h("code", {}, after));
+  return h("p", {}, h("b", {}, name), " ", h("code", {}, before), " → ", flaw(after) ? h("span", { class: "problem" }, "no JSON yet") : h("code", {}, after));
 }

@@ -4,19 +4,19 @@ import { link } from "../core/address.js";
 import { h, redraw } from "../core/dom.js";
 import { brief, duration } from "../core/format.js";
 import { preferences } from "../core/preferences.js";
+import { term } from "../core/term.js";
+import { reserved } from "./acts.js";
 import { menu } from "./menu.js";
 import { activityLink, chip } from "./status.js";
 import { time } from "./time.js";
 
-/** The queue of bulk commands, which no app may use. */
-const RESERVED = "taskq.bulk";
 const FIRST = "activity";
 const USUAL = [FIRST, "state", "queue", "priority", "created", "waited", "duration", "attempts", "error"];
 
 const COLUMNS = [
   { name: FIRST, label: "Activity", cell: (item) => [h("b", {}, nameOf(item)), h("small", { class: "id" }, brief(item.id))] },
   { name: "state", label: "State", cell: state },
-  { name: "queue", label: "Queue", cell: ({ queue }) => [queue, queue === RESERVED && h("small", {}, "reserved")] },
+  { name: "queue", label: "Queue", cell: (item) => [item.queue, reserved(item) && h("small", {}, "reserved")] },
   { name: "priority", label: "Priority", cell: (item) => item.priority.toLowerCase() },
   { name: "created", label: "Created", sort: { newest: "descending", oldest: "ascending" }, cell: (item) => time(item.created_at) },
   { name: "ready", label: "Ready", sort: { due: "ascending" }, cell: (item) => time(item.ready_at) },
@@ -36,13 +36,13 @@ const COLUMNS = [
 ];
 
 /** What an activity is called in lists. */
-export function nameOf({ queue, step, type }) {
-  return queue === RESERVED ? "Bulk command" : step ?? type;
+export function nameOf(item) {
+  return reserved(item) ? "Bulk command" : item.step ?? item.type;
 }
 
 function state({ status, progress, cancel_requested: stops }) {
   const far = progress?.total ? `${Math.round((100 * progress.done) / progress.total)} %` : null;
-  return [chip(status), (far || stops) && h("small", {}, [far, stops && status === "processing" && "is to stop"].filter(Boolean).join(", "))];
+  return [chip(status), (far || stops) && h("small", {}, [far, stops && status === "processing" && "being cancelled"].filter(Boolean).join(", "))];
 }
 
 function waited({ status, ready_at: ready, started_at: started }) {
@@ -53,8 +53,7 @@ function waited({ status, ready_at: ready, started_at: started }) {
 /** A value that leads to all that have it. */
 function asked(field, value, text = value) {
   if (!value) return "–";
-  const q = `${field}:"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-  return h("a", { class: "cut", href: link("activities", { q }), title: value }, text);
+  return h("a", { class: "cut", href: link("activities", { q: term(field, value) }), title: value }, text);
 }
 
 /** The columns that one has chosen in this browser; the first is always there. */

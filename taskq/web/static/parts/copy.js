@@ -18,22 +18,24 @@ export function saveButton(text, file, label = "Save") {
 }
 
 /** Copy a text, and say so. */
-export async function copy(text) {
+async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
+    const held = document.activeElement;
     const area = h("textarea", { class: "away", value: text });
     document.body.append(area);
     area.select();
     document.execCommand("copy");
     area.remove();
+    held?.focus();
   }
   toast("Copied");
 }
 
 /** Save a text as a file. */
-export function save(text, file, type = "application/json") {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+function save(text, file) {
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   h("a", { href: address, download: file.replace(/[^\w.-]+/g, "-") }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }

@@ -2,14 +2,14 @@
 
 import { get } from "../core/api.js";
 import { h, say } from "../core/dom.js";
-import { pretty } from "../core/format.js";
+import { pretty, words } from "../core/format.js";
+import { flawOfArguments } from "../core/jsontext.js";
 import { command, show } from "./dialog.js";
+import { Wrong } from "./fields.js";
 import { signature, skeleton } from "./signature.js";
-import { activityLink } from "./status.js";
-import { toast } from "./toast.js";
+import { activityLink, LEVELS } from "./status.js";
 
-const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
-const DUPLICATES = ["return_existing", "allow_reuse", "allow_reuse_on_failure", "no_reuse"];
+const DUPLICATES = ["allow_reuse", "allow_reuse_on_failure", "no_reuse"];
 
 /**
  * Ask what to enqueue; `like` has what stands in the form already, by the names of the API: `type`,
@@ -17,15 +17,15 @@ const DUPLICATES = ["return_existing", "allow_reuse", "allow_reuse_on_failure", 
  * Resolves to the answer, or undefined.
  */
 export async function enqueue(like = {}) {
-  const tasks = await known();
-  if (!tasks) return undefined;
+  const { items } = await get("types");
+  const tasks = new Map(items.filter(({ task }) => task).map(({ name, task }) => [name, task]));
   const title = like.type ? `Enqueue ${like.type}` : "Enqueue";
   const gone = like.type && !tasks.has(like.type);
   if (gone || !tasks.size) return show(title, missing(gone ? `task ${like.type}` : "task"));
   const type = like.type ?? [...tasks.keys()][0];
   const asked = command("enqueue", {
     title, go: "Enqueue", fields: fields({ ...like, type }, tasks), body,
-    done: ({ created, id }) => [created ? "Enqueued: " : "There already: ", activityLink(id)],
+    done: ({ created, id }) => [created ? "Enqueued: " : "Already there: ", activityLink(id)],
   });
   follow(tasks);
   return asked;
@@ -35,18 +35,7 @@ function missing(what) {
   return h("p", {}, `This console's app has no ${what}. Start it with the app that has: `, h("code", {}, "taskq web app:taskq"));
 }
 
-async function known() {
-  try {
-    const { items } = await get("types");
-    return new Map(items.filter(({ task }) => task).map(({ name, task }) => [name, task]));
-  } catch (error) {
-    toast(error.message, { kind: "wrong" });
-    return null;
-  }
-}
-
 function fields(like, tasks) {
-  const named = (names) => names.map((name) => [name, name.replaceAll("_", " ").toLowerCase()]);
   const tags = Object.entries(like.tags ?? {}).map((pair) => pair.join("=")).join("\n");
   const queues = [...new Set([...tasks.values()].map(({ queue }) => queue))].sort();
   const more = (name, label, rest = {}) => ({ name, label, value: like[name] ?? "", more: true, ...rest });
@@ -54,13 +43,13 @@ function fields(like, tasks) {
     { name: "type", label: "Type", type: "select", value: like.type, options: [...tasks.keys()].map((each) => [each, each]) },
     { name: "arguments", label: "Arguments", type: "area", value: like.arguments ? pretty(like.arguments) : skeleton(tasks.get(like.type)), hint: signature(tasks.get(like.type)) },
     more("queue", "Queue", { list: queues, hint: "Empty: that of the task" }),
-    more("priority", "Priority", { type: "select", options: [["", "that of the task"], ...named(LEVELS)] }),
+    more("priority", "Priority", { type: "select", options: [["", "that of the task"], ...LEVELS] }),
     more("run_at", "Not before", { type: "datetime-local", hint: "In your own zone" }),
     more("delay", "Or after", { hint: "Seconds" }),
     more("timeout", "Timeout", { hint: "Seconds" }),
     more("max_retries", "Retries at most"),
     more("idempotency_key", "Idempotency key"),
-    more("on_duplicate", "If the key is taken", { type: "select", options: [["", "return existing, the default"], ...named(DUPLICATES.slice(1))] }),
+    more("on_duplicate", "If the key is taken", { type: "select", options: [["", "return existing, the default"], ...DUPLICATES.map((name) => [name, words(name)])] }),
     more("tags", "Tags", { type: "area", rows: 3, value: tags, hint: "name=value, one a line" }),
     more("correlation_id", "Correlation"),
     more("source", "Source"),
@@ -87,34 +76,20 @@ function body({ arguments: text, tags, run_at: when, ...rest }) {
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.trim()).map(([name, value]) => [name, NUMBERS[name] ? number(name, value) : value]));
   if (when) given.run_at = new Date(when).toISOString();
   if (tags.trim()) given.tags = Object.fromEntries(tags.split("\n").filter((line) => line.trim()).map(tag));
-  return `${JSON.stringify(given).slice(1, -1)},"arguments":${object(text)}`;
+  const flaw = flawOfArguments(text);
+  if (flaw) throw new Wrong("arguments", flaw);
+  return `${JSON.stringify(given).slice(1, -1)},"arguments":${text}`;
 }
 
 const NUMBERS = { delay: "Or after", timeout: "Timeout", max_retries: "Retries at most" };
 
-function wrong(field, sentence) {
-  return Object.assign(new Error(sentence), { field });
-}
-
 function number(name, value) {
   if (Number.isFinite(Number(value))) return Number(value);
-  throw wrong(name, `${NUMBERS[name]}: “${value}” is no number.`);
+  throw new Wrong(name, `${NUMBERS[name]}: “${value}” is no number.`);
 }
 
 function tag(line) {
   const [name, ...value] = line.split("=");
-  if (!value.length || !name.trim()) throw wrong("tags", `Tags: “${line.trim()}” is not name=value.`);
+  if (!value.length || !name.trim()) throw new Wrong("tags", `Tags: “${line.trim()}” is not name=value.`);
   return [name.trim(), value.join("=").trim()];
 }
-
-/** The text, if it is a JSON object: no number of it is read. */
-function object(text) {
-  try {
-    JSON.parse(text);
-  } catch (error) {
-    throw wrong("arguments", `Arguments: ${error.message}`);
-  }
-  if (!text.trim().startsWith("{")) throw wrong("arguments", "Arguments: a JSON object, with the names of the parameters.");
-  return text;
-}
-

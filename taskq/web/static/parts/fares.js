@@ -4,9 +4,8 @@ import { h } from "../core/dom.js";
 import { link } from "../core/address.js";
 import { count, duration, plural, short, words } from "../core/format.js";
 import { pauseButton, pausedNote } from "./pause.js";
-import { facts } from "./status.js";
+import { BAD, facts } from "./status.js";
 
-const BAD = new Set(["failed", "dead_letter", "timed_out", "crashed"]);
 /** So many of the last hour's attempts failed that somebody should look. */
 const ALARMING = 0.05;
 
@@ -25,7 +24,7 @@ export function ended({ rates }) {
 /** What share of them failed for good; null where none ended. */
 export function failing(item) {
   const all = ended(item);
-  return all ? sum(item.rates.outcomes, (name) => BAD.has(name)) / all : null;
+  return all ? sum(item.rates.outcomes, (name) => BAD.includes(name)) / all : null;
 }
 
 /** A share in words, in red where it is alarming. */
@@ -51,18 +50,17 @@ export function outcomes({ name, rates }) {
 /** A count of a state, which leads to its activities; a dash for none. */
 export function held(kind, item, status) {
   const number = item.by_status[status] ?? 0;
-  const filter = kind === "queues" ? "queue" : "type";
   if (!number) return none();
   const text = count(number, item.cap);
-  const href = link("activities", { [filter]: item.name, status });
-  return h("a", { href, "aria-label": `${text} ${words(status)} of ${item.name}`, "data-focus": `${status} ${item.name}` }, text);
+  const href = link("activities", { [kind.slice(0, -1)]: item.name, status });
+  return h("a", { href, "aria-label": `${text} ${words(status)} of ${item.name}` }, text);
 }
 
 /** Who serves it; nobody is said plainly where something waits. */
 export function servers(kind, item) {
   if (!item.workers) return h("span", { class: item.unserved.length ? "is-failed" : "soft" }, "none");
-  const href = link("workers", { [kind === "queues" ? "queue" : "type"]: item.name });
-  return h("a", { href, "aria-label": `${plural(item.workers, "worker")} of ${item.name}`, "data-focus": `workers ${item.name}` }, String(item.workers));
+  const href = link("workers", { [kind.slice(0, -1)]: item.name });
+  return h("a", { href, "aria-label": `${plural(item.workers, "worker")} of ${item.name}` }, String(item.workers));
 }
 
 /** What hinders it: a pause, and what nobody serves. */
@@ -85,7 +83,7 @@ function latency(of) {
 export function columns(kind, after) {
   const number = (label, by, cell) => ({ label, number: true, by, cell });
   const status = (item, name) => item.by_status[name] ?? 0;
-  const name = (item) => h("a", { class: "open", href: link([kind, item.name]), "data-focus": `open ${item.name}` }, h("b", {}, item.name));
+  const name = (item) => h("a", { class: "open", href: link([kind, item.name]) }, h("b", {}, item.name));
   const oldest = ({ oldest_pending: age }) => age !== null && h("small", {}, `oldest ${duration(Math.max(1, Math.round(age)))}`);
   const retrying = (item) => status(item, "retrying") > 0 && h("small", {}, held(kind, item, "retrying"), " retrying");
   const scheduled = (item) => (status(item, "scheduled") > 0 || !status(item, "retrying")) && held(kind, item, "scheduled");

@@ -131,6 +131,12 @@ class Filter extends HTMLElement {
 
 customElements.define("tq-filter", Filter);
 
+/** What is found where a filter is wrong: nothing, and `problem` says why. Any other error is raised. */
+export function refused(error) {
+  if (error.status !== 400) throw error;
+  return { items: [], next: null, searched_to: null, total: { count: 0, exact: true }, problem: error.message };
+}
+
 /** A box that says `text`; `act(text)` is called when somebody asks for what is in it. */
 export function filterBox(text, act) {
   const made = h("tq-filter");

@@ -16,10 +16,10 @@ const workers = () => link("workers");
 const KINDS = {
   unserved: ["urgent", (name) => `No worker serves ${name}`, "Start one that does, or cancel what waits", matching],
   stuck: ["urgent", (name) => `Queue ${name} is stuck`, "Add workers or slots, or look at what holds them", matching],
-  broken: ["urgent", (name) => `Schedule ${name} is broken`, "Give it a task that there is, or delete it", schedule],
+  broken: ["urgent", (name) => `Schedule ${name} is broken`, "Give it a task that exists, or delete it", schedule],
   lost_worker: ["warning", (name) => `Worker ${name} was lost`, "Look at its host and its log", workers],
-  threads_stuck: ["warning", (name) => `Threads of ${name} are stuck`, "Restart this worker, and let what blocks in it give up by itself", workers],
-  overdue: ["warning", (name) => `Schedule ${name} is late`, "Start a worker, or see why those there are do not come to it", schedule],
+  threads_stuck: ["warning", (name) => `Threads of ${name} are stuck`, "Restart this worker, and give what blocks in it a timeout of its own", workers],
+  overdue: ["warning", (name) => `Schedule ${name} is late`, "Start a worker, or see why those that run do not come to it", schedule],
   cause: ["warning", (name) => name ?? "A cause that is hidden from your role", "Mend it, then retry them all", ({ subject }) => link(["dead", subject])],
   paused_queue: ["notice", (name) => `Queue ${name} is paused`, "Resume it once it may go on", ({ subject }) => link(["queues", subject])],
   paused_type: ["notice", (name) => `Type ${name} is paused`, "Resume it once it may go on", ({ subject }) => link(["types", subject])],

@@ -6,6 +6,7 @@
 
 import { h, redraw } from "../core/dom.js";
 import { plural } from "../core/format.js";
+import { blank, members } from "../core/jsontext.js";
 import { copyButton, saveButton } from "./copy.js";
 
 /** Characters of a text, and members, that are drawn at once; a button shows more. */
@@ -14,54 +15,6 @@ const WIDEST = 100;
 const LONGEST = 2000;
 /** A value that is no longer than this is open at first. */
 const OPEN = 3000;
-
-/**
- * The members of the object or list that begins there: the `name` (the text of its key, null in a
- * list) and where its value begins and ends. What is no JSON ends the last one.
- */
-export function members(text, from = 0) {
-  const found = [];
-  const named = text[from] === "{";
-  let at = from + 1;
-  while (at < text.length) {
-    at = blank(text, at);
-    if (text[at] === "}" || text[at] === "]" || at >= text.length) break;
-    let name = null;
-    if (named) {
-      const ends = skipped(text, at);
-      name = text.slice(at, ends);
-      at = blank(text, blank(text, ends) + 1);
-    }
-    const until = Math.max(skipped(text, at), at + 1);
-    found.push({ name, from: at, until });
-    at = blank(text, until);
-    if (text[at] === ",") at += 1;
-  }
-  return found;
-}
-
-function blank(text, at) {
-  while (at < text.length && text.charCodeAt(at) <= 32) at += 1;
-  return at;
-}
-
-/** Where the value that begins here ends. */
-function skipped(text, from) {
-  let depth = 0;
-  for (let at = from; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 34) {
-      at += 1;
-      while (at < text.length && text.charCodeAt(at) !== 34) at += text.charCodeAt(at) === 92 ? 2 : 1;
-      if (!depth) return at + 1;
-    } else if (code === 123 || code === 91) depth += 1;
-    else if (code === 125 || code === 93) {
-      depth -= 1;
-      if (depth <= 0) return depth ? at : at + 1;
-    } else if (!depth && (code === 44 || code === 58 || code <= 32)) return at;
-  }
-  return text.length;
-}
 
 function kindOf(first) {
   if (first === '"') return "text";

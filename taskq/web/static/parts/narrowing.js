@@ -7,6 +7,7 @@ import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { short } from "../core/format.js";
 import { preferences } from "../core/preferences.js";
+import { term } from "../core/term.js";
 
 const SIZES = ["25", "50", "100", "200"];
 const ORDERS = { newest: "Newest first", oldest: "Oldest first", due: "Due next", started: "Longest running" };
@@ -25,7 +26,7 @@ export function wanted({ q, status, roots, type, queue, order }) {
 /** The same as one text of the filter language: what a bulk command is about. */
 export function filterOf(params) {
   const { q, status, roots, type, queue } = wanted(params);
-  const words = [status && `status:${status}`, type && `type:${type}`, queue && `queue:${queue}`, roots && "-parent:*", q];
+  const words = [status && `status:${status}`, type && term("type", type), queue && term("queue", queue), roots && "-parent:*", q];
   return words.filter(Boolean).join(" ");
 }
 
@@ -37,11 +38,13 @@ export function consistent(params, changes) {
   return "order" in changes ? { ...changes, status: "" } : { ...changes, order: "" };
 }
 
-function select(label, name, ask) {
+/** A drop-down; `ask({name: value})` is called when something is chosen. */
+export function select(label, name, ask) {
   return h("select", { "aria-label": label, "data-name": name, on: { change: ({ target }) => ask({ [name]: target.value }) } });
 }
 
-function filled(element, options, value) {
+/** Let a drop-down have these options ([value, label]), and this one chosen, known or not. */
+export function filled(element, options, value) {
   const known = options.some(([each]) => each === value) ? options : [...options, [value, value]];
   const text = JSON.stringify(known);
   if (element.dataset.options !== text) {

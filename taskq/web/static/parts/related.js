@@ -4,7 +4,7 @@ import { link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { duration, plural } from "../core/format.js";
-import { term } from "./about.js";
+import { term } from "../core/term.js";
 import { OVER } from "./acts.js";
 import { activityLink, chip, empty, meter, panel } from "./status.js";
 import { time } from "./time.js";
@@ -28,7 +28,7 @@ export async function neighbours(activity, signal) {
 }
 
 /** Of a tree's nodes, depth first, those below this one that have not ended. */
-export function openBelow(nodes, id) {
+function openBelow(nodes, id) {
   const at = nodes.findIndex(({ activity }) => activity.id === id);
   const ends = nodes.findIndex((node, place) => place > at && node.level <= nodes[at].level);
   return at < 0 ? [] : nodes.slice(at + 1, ends < 0 ? undefined : ends).map(({ activity }) => activity).filter(({ status }) => !OVER.has(status));

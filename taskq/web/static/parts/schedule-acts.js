@@ -1,13 +1,12 @@
 /** What pages of schedules show alike: how one fares, and what can be done with it. */
 
-import { link } from "../core/address.js";
+import { go, link } from "../core/address.js";
 import { part } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { may } from "../core/session.js";
 import { command } from "./dialog.js";
 import { OVER } from "./acts.js";
 import { activityLink } from "./status.js";
-import { toast } from "./toast.js";
 
 const GRACE = 30000;
 
@@ -37,21 +36,17 @@ export function marks(item) {
 
 /** What is to be done with one; `after()` is called when it was. `all`: also what a row has no room for. */
 export function scheduleButtons(item, after, all = false) {
-  const give = (verb, more) => async () => (await command(`schedules/${part(item.name)}/${verb}`, more)) && after();
+  const give = (verb, more, then = after) => async () => (await command(`schedules/${part(item.name)}/${verb}`, more)) && then();
   const button = (label, act, kind = "small") => h("button", { class: kind, "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}`, on: { click: act } }, label);
-  const way = (label, path, params) => h("a", { class: "button small", href: link(path, params), "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}` }, label);
-  const trigger = async () => {
-    const made = await command(`schedules/${part(item.name)}/trigger`, { title: `Run ${item.name} now`, text: "Besides its times, which stay as they are.", go: "Run now", done: () => `${item.name} runs once more.` });
-    if (made) toast("Made:", { more: activityLink(made.id) });
-    if (made) after();
-  };
+  const way = (label, path, params) => h("a", { class: "button small", href: link(path, params), "aria-label": `${label} ${item.name}` }, label);
+  const extra = { title: `Run ${item.name} now`, text: "Besides its times, which stay as they are.", go: "Run now", done: ({ id }) => [`${item.name} runs once more: `, activityLink(id)] };
   const pause = { title: `Pause ${item.name}`, text: "Nothing comes of it until it is resumed; what passes meanwhile is left out.", go: "Pause", done: () => `${item.name} is paused.` };
   const resume = { title: `Resume ${item.name}`, text: "It goes on with its first time after now.", go: "Resume", done: () => `${item.name} goes on.` };
   const gone = { title: `Delete ${item.name}`, go: "Delete", danger: true, done: () => `${item.name} is deleted.`, text: item.declared ? "It is declared in code, and comes back with the next worker." : "What it has made stays." };
   return h("div", { class: "row deeds" },
-    may("operator") && button("Run now", trigger),
+    may("operator") && button("Run now", give("trigger", extra)),
     may("operator") && (item.paused_at ? button("Resume", give("resume", resume)) : button("Pause", give("pause", pause))),
     may("admin") && way("Edit", ["schedules", item.name, "edit"]),
     may("admin") && all && way("One like this", "schedules", { form: "new", like: item.name }),
-    may("admin") && all && button("Delete", give("delete", gone), "small danger"));
+    may("admin") && all && button("Delete", give("delete", gone, () => go("schedules", {}, { replace: true })), "small danger"));
 }

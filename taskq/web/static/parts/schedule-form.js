@@ -1,15 +1,16 @@
 /**
  * `<tq-schedule-form>`: what a schedule calls, and when, with its next times beside it while it is
  * typed. `show({item, like, types})` once: `item` is the one to change, `like` one whose values
- * stand in it, `types` the tasks of the app. Nothing invalid can be sent. The event `saved`
- * (`detail`: the name) says that it is kept.
+ * stand in it, `types` the tasks of the app. Nothing invalid can be sent.
  */
 
 import { go } from "../core/address.js";
 import { get, newId, part, post } from "../core/api.js";
 import { h, redraw, say } from "../core/dom.js";
 import { clock, zoneName } from "../core/format.js";
-import { choice, panel } from "./status.js";
+import { flawOfArguments } from "../core/jsontext.js";
+import { signature } from "./signature.js";
+import { choice, LEVELS, panel } from "./status.js";
 import { time } from "./time.js";
 import { toast } from "./toast.js";
 
@@ -17,7 +18,6 @@ const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 const UNITS = [["1", "seconds"], ["60", "minutes"], ["3600", "hours"], ["86400", "days"]];
 const CATCH_UP = [["latest", "the last of them comes, once"], ["none", "none, if it is late by more than 10 s"], ["all", "each of them comes"]];
 const OVERLAP = [["allow", "the next comes all the same"], ["skip", "the next is left out"], ["queue", "the next waits until it has ended"]];
-const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"];
 const WAIT = 250;
 
 class ScheduleForm extends HTMLElement {
@@ -61,7 +61,7 @@ class ScheduleForm extends HTMLElement {
       number: input("number", number, { type: "number", min: 0, step: "any" }),
       unit: select("unit", UNITS, unit),
       queue: input("queue", like.queue, { placeholder: "that of the task" }),
-      priority: select("priority", [["", "that of the task"], ...LEVELS.map((each) => [each, each.toLowerCase()])], like.priority ?? ""),
+      priority: select("priority", [["", "that of the task"], ...LEVELS], like.priority ?? ""),
       catch_up: select("catch_up", CATCH_UP, like.catch_up ?? "latest"),
       overlap: select("overlap", OVERLAP, like.overlap ?? "allow"),
       jitter: input("jitter", like.jitter ?? 0, { type: "number", min: 0, step: "any" }),
@@ -124,9 +124,8 @@ class ScheduleForm extends HTMLElement {
   /** What the type takes, and whether the arguments are an object. */
   #about() {
     const task = this.types.find(({ name }) => name === this.fields.type.value)?.task;
-    const all = (task?.parameters ?? []).map((each) => `${each.name}${each.annotation ? `: ${each.annotation}` : ""}${each.required ? "" : ` = ${each.default ?? "…"}`}`);
-    say(this.takes, all.length ? `It takes ${all.join(", ")}` : "It takes none.");
-    say(this.wrong, wrongObject(this.fields.arguments.value));
+    say(this.takes, task ? `It takes ${signature(task)}` : "");
+    say(this.wrong, flawOfArguments(this.fields.arguments.value) ?? "");
     this.#allow();
   }
 
@@ -199,16 +198,6 @@ function field(label, ...inputs) {
 function apart(seconds) {
   const [unit] = [...UNITS].reverse().find(([size]) => seconds % Number(size) === 0) ?? UNITS[0];
   return [seconds / Number(unit), unit];
-}
-
-/** Why a text is no JSON object; empty where it is one. */
-function wrongObject(text) {
-  try {
-    const value = JSON.parse(text);
-    return value && typeof value === "object" && !Array.isArray(value) ? "" : "One JSON object of named values is needed.";
-  } catch (error) {
-    return error.message;
-  }
 }
 
 customElements.define("tq-schedule-form", ScheduleForm);

@@ -1,8 +1,10 @@
-/** Charts so small that they stand in a line of text. */
+/** Small charts: in a line of text, or below a heading. */
 
 import { link } from "../core/address.js";
-import { duration, exact, words } from "../core/format.js";
+import { clock, duration, exact, words } from "../core/format.js";
 import { h, svg } from "../core/dom.js";
+
+const HIGH = 96;
 
 /** A small bar for each value (null: none), as high as it is of the largest; `label` says of what. */
 export function spark(values, label) {
@@ -23,12 +25,22 @@ export function coarse(values, most = 24) {
   return sums;
 }
 
+function run({ at, id, status, duration: seconds }, ...bar) {
+  const took = seconds === null ? "" : `, ${duration(seconds)}`;
+  const title = `${words(status)}${took}\n${exact(at)}`;
+  return h("a", { class: `is-${status}`, href: link(["activities", id]), title, "aria-label": title, "data-focus": `run ${id}` }, bar);
+}
+
 /** A schedule's `recent` times, oldest first: a bar for each, coloured by what became of it. */
-export function runs(recent = []) {
-  const run = ({ at, id, status, duration: seconds }) => {
-    const took = seconds === null ? "" : `, ${duration(seconds)}`;
-    const title = `${words(status)}${took}\n${exact(at)}`;
-    return h("a", { class: `is-${status}`, href: link(["activities", id]), title, "aria-label": title, "data-focus": `run ${id}` });
-  };
-  return h("span", { class: "runs" }, recent.length ? recent.map(run) : "–");
+export function runs(recent) {
+  return h("span", { class: "runs" }, recent.length ? recent.map((each) => run(each)) : "–");
+}
+
+/** The same, each bar as high as it was long. */
+export function history(recent) {
+  const most = Math.max(...recent.map((each) => each.duration ?? 0), 0.001);
+  const bar = (each) => run(each, h("i", { style: { height: `${Math.max(4, ((each.duration ?? 0) / most) * HIGH)}px` } }));
+  return h("figure", { class: "history" },
+    h("div", { class: "took" }, recent.map(bar)),
+    h("figcaption", {}, h("small", {}, clock(recent[0].at)), h("small", {}, `up to ${duration(most)}`), h("small", {}, clock(recent.at(-1).at))));
 }

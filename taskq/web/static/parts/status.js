@@ -7,12 +7,18 @@ import { h } from "../core/dom.js";
 /** All states, in the order in which they are shown. */
 export const STATES = ["processing", "pending", "scheduled", "retrying", "completed", "failed", "dead_letter", "cancelled"];
 
+/** Priorities as a choice, with their names in the API. */
+export const LEVELS = ["CRITICAL", "HIGH", "NORMAL", "LOW"].map((name) => [name, name.toLowerCase()]);
+
+/** How attempts end that failed, and are not tried again. */
+export const BAD = ["failed", "dead_letter", "timed_out", "crashed"];
+
 /** A state, by name and colour; `more` stands behind it. */
 export function chip(status, more = null) {
   return h("span", { class: `chip is-${status}` }, words(status), more && h("small", {}, more));
 }
 
-/** The way to an activity, by its first digits. */
+/** The way to an activity, by its last digits. */
 export function activityLink(id, text = brief(id)) {
   return id ? h("a", { class: "id", href: link(["activities", id]), title: id }, text) : "–";
 }

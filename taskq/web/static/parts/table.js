@@ -42,7 +42,7 @@ class Table extends HTMLElement {
     if (!this.#body.parentNode) this.append(h("table", { "aria-label": this.label }, this.#head, this.#body));
     this.#drawHead();
     const picks = (through) => () => this.current && this.pick(this.key(this.current), through);
-    const keys = { j: ["next row", () => this.#step(1)], k: ["row before", () => this.#step(-1)] };
+    const keys = { j: ["next row", () => this.#step(1)], k: ["previous row", () => this.#step(-1)] };
     if (this.href) keys.Enter = ["open the row", () => this.current && this.#open(this.current)];
     if (this.selectable) Object.assign(keys, { x: ["select the row", picks(false)], X: ["select up to the row", picks(true)] });
     shortcuts(keys, this.#ends.signal);

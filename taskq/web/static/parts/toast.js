@@ -6,10 +6,10 @@ const PATIENCE = 6000;
 const place = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
 document.body.append(place);
 
-/** Say something for some seconds; `kind` `wrong` is for what did not work. `more` may be a link. */
-export function toast(sentence, { kind = "done", more = null } = {}) {
+/** Say something for some seconds; `kind` `wrong` is for what did not work. */
+export function toast(sentence, { kind = "done" } = {}) {
   const close = h("button", { class: "quiet", "aria-label": "Close", on: { click: () => shown.remove() } }, "×");
-  const shown = h("div", { class: `toast ${kind}` }, h("span", {}, sentence), more, close);
+  const shown = h("div", { class: `toast ${kind}` }, h("span", {}, sentence), close);
   place.append(shown);
   setTimeout(() => shown.remove(), PATIENCE);
 }

@@ -3,17 +3,16 @@
  * address: `window`, `by`, `hide` (names of lines that are not shown), `as` (`table`).
  */
 
-import { amend } from "../core/address.js";
+import { amend, decoded } from "../core/address.js";
 import { h, redraw } from "../core/dom.js";
 import { duration, plural, words } from "../core/format.js";
 import { chart, HUES } from "./chart.js";
-import { choice, panel } from "./status.js";
+import { BAD, choice, panel } from "./status.js";
 
 const WINDOWS = [["5m", "5 min", "the last 5 minutes"], ["1h", "1 h", "the last hour"], ["24h", "24 h", "the last 24 hours"]];
 const BYS = { none: "Outcome", type: "Type", queue: "Queue" };
 const FORMS = [["", "Chart"], ["table", "Table"]];
 const OUTCOMES = ["completed", "retrying", "failed", "dead_letter", "timed_out", "crashed", "cancelled"];
-const BAD = ["failed", "dead_letter", "timed_out", "crashed"];
 const PERCENTILES = { p50: "var(--completed)", p95: "var(--pending)", p99: "var(--failed)" };
 
 /** Lines of a chart at the most, before they are summed up. */
@@ -87,14 +86,6 @@ export class Trends {
 /** One of the buttons of `controls`. */
 export function control({ name, key, options, value }) {
   return choice(name, options, value, (to) => amend({ [key]: to, ...(key === "by" ? { hide: "" } : {}) }));
-}
-
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function flows(by, at, lines) {

@@ -1,6 +1,8 @@
-/** Pages of what no index knows: a search stops after a while, and goes on from where it was. */
+/** Going on, page by page; a search for what no index knows stops after a while, and goes on from where it was. */
 
+import { amend } from "../core/address.js";
 import { get } from "../core/api.js";
+import { h } from "../core/dom.js";
 
 /** Times that a search is sent on before it may say that nothing was found yet. */
 const MOST = 8;
@@ -12,4 +14,10 @@ export async function walked(path, params, signal) {
     page = await get(path, { ...params, cursor: page.next }, signal);
   }
   return page;
+}
+
+/** Buttons to the newest page and to the `next` one (null: none); `name` is the parameter that says where one is. */
+export function turning(params, name, next, label = "Older") {
+  const button = (focus, text, to) => h("button", { "data-focus": focus, on: { click: () => amend({ [name]: to }, {}) } }, text);
+  return [params[name] && button("newest", "Newest", ""), next && button("older", label, next)];
 }

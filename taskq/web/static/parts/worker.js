@@ -25,7 +25,7 @@ export function card(worker, open) {
     worker.suspended > 0 && h("p", { class: "soft" }, `${plural(worker.suspended, "attempt waits", "attempts wait")} for others.`),
     running.length ? runs(worker, open) : h("p", { class: "soft idle" }, lost ? "It held nothing." : "Runs nothing now."),
     h("footer", {}, h("p", {}, served("queues", worker.queues)), serves(worker, open),
-      h("a", { href: link("activities", { q: `worker:${id}` }), "data-focus": `activities ${id}`, "aria-label": `Activities of ${name}` }, "Activities")));
+      h("a", { href: link("activities", { q: `worker:${id}` }), "aria-label": `Activities of ${name}` }, "Activities")));
 }
 
 function runs({ id, running, lost }, open) {
