@@ -52,6 +52,11 @@ function drawNav(current) {
   redraw(nav, Object.entries(PAGES).map(item));
 }
 
+/** Where the navigation is a row that is too long, the current page is in its middle. */
+function centre(link) {
+  nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+}
+
 async function route() {
   const { path, params } = here();
   const [first = "", second, third] = path;
@@ -64,6 +69,7 @@ async function route() {
   shown = { name, page: null };
   document.body.dataset.page = module;
   drawNav(first);
+  centre(nav.querySelector("[aria-current]"));
   const { default: Made } = await import(`./pages/${module}.js`);
   if (shown.name !== name) return;
   const page = new Made();

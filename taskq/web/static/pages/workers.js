@@ -23,7 +23,7 @@ class Workers extends Page {
     this.none = h("div");
     this.gone = h("section", { class: "gone", "aria-label": "Lost workers" },
       h("h2", {}, "Lost"),
-      h("p", { class: "soft" }, "Not heard of for more than a minute, and they did not say that they would stop. What they held comes back by itself when its lease ends."),
+      h("p", { class: "soft" }, "Silent for more than a minute without saying that they would stop. What they held comes back by itself when its lease ends."),
       this.lost);
     this.box = nameBox("Workers", this.params.q, (q) => amend({ q }));
     this.head.append(this.box);
@@ -79,7 +79,7 @@ function totals(items) {
     ["Workers", count(alive.length)],
     ["Lost", h("span", { class: lost ? "is-failed" : "soft" }, count(lost))],
     ["Slots used", [`${count(used)} / ${count(slots)}`, meter(used, slots, "all slots used")]],
-    ["Wait for others", count(sum((one) => one.suspended))],
+    ["Waiting for others", count(sum((one) => one.suspended))],
     ["Threads stuck", h("span", { class: stuck ? "is-failed" : "soft" }, count(stuck))],
     [plural(hosts.size, "host"), hosts.size > 4 ? processes(alive) : each],
   ]));

@@ -30,5 +30,5 @@ export function runs(recent = []) {
     const title = `${words(status)}${took}\n${exact(at)}`;
     return h("a", { class: `is-${status}`, href: link(["activities", id]), title, "aria-label": title, "data-focus": `run ${id}` });
   };
-  return h("span", { class: "runs" }, recent.length ? recent.map(run) : "–");
+  return recent.length ? h("span", { class: "runs" }, recent.map(run)) : "–";
 }
