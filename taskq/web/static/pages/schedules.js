@@ -3,7 +3,7 @@
 import { amend, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { brief, clock, count, duration } from "../core/format.js";
+import { brief, clock, duration, plural } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
@@ -93,7 +93,7 @@ function columns(after) {
     { label: "Last runs", cell: (item) => runs(item.recent) },
     { label: "Results", number: true, by: (item) => tally(item).failed, cell: totals },
     { label: "Last run", by: (item) => item.last_at ?? "", cell: last },
-    { label: "Runs in all", number: true, by: (item) => item.fired, cell: (item) => [count(item.fired), item.skipped > 0 && h("small", {}, `${item.skipped} skipped`)] },
+    { label: "Total", number: true, by: (item) => item.fired, cell: (item) => [plural(item.fired, "run"), item.skipped > 0 && h("small", {}, `${item.skipped} skipped`)] },
     { label: "", cell: (item) => scheduleButtons(item, after) },
   ];
 }
