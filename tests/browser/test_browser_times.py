@@ -60,7 +60,7 @@ def test_a_schedule_tells_its_next_times_while_it_is_typed_and_is_run_at_once(
     page = visitor.open(scene, NEW)
     ready(page)
     visitor.guard(page).excuse("400")
-    make = page.get_by_role("button", name="Make it")
+    make = page.get_by_role("button", name="Create schedule")
     page.get_by_label("Name").fill("hourly ping")
     page.get_by_label("Type", exact=True).select_option("ping")
     page.get_by_label("Arguments").fill('{"number": 9007199254740993}')

@@ -49,6 +49,11 @@ function drawNav(current) {
     h("a", { href: link(path), "aria-current": shows, title: `g ${key}` }, label, dead && h("span", { class: "badge", "aria-label": `${dead} dead letters` }, dead)));
 }
 
+/** Where the navigation is a row that is too long, the current page is in its middle. */
+function centre(link) {
+  nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+}
+
 async function route() {
   const { path, params } = here();
   const [first = "", second, third] = path;
@@ -60,6 +65,7 @@ async function route() {
   shown = { name, page: null };
   document.body.dataset.page = module;
   drawNav(first);
+  centre(nav.querySelector("[aria-current]"));
   const loaded = await import(`./pages/${module}.js`).catch(() => null);
   if (shown.name !== name) return;
   if (!loaded) return amiss("This page could not be loaded; the console may have another version now.", h("button", { on: { click: () => location.reload() } }, "Load again"));

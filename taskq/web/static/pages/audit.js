@@ -72,10 +72,10 @@ function target({ action, target: name, detail }) {
 const COLUMNS = [
   { label: "When", cell: (item) => time(item.at) },
   { label: "Who", by: (item) => item.actor, cell: (item) => item.actor },
-  { label: "What", by: (item) => item.action, cell: (item) => h("b", {}, item.action.replaceAll(/[._]/g, " ")) },
+  { label: "What", by: (item) => item.action, cell: (item) => h("b", { class: "verb" }, item.action.replaceAll(/[._]/g, " ")) },
   { label: "To", by: (item) => item.target, cell: target },
   { label: "Why", cell: (item) => item.reason || "–" },
-  { label: "Detail", cell: (item) => (Object.keys(item.detail).length ? h("details", {}, h("summary", { "data-focus": `detail ${item.number}` }, "Detail"), json(JSON.stringify(item.detail), `detail ${item.number}`)) : "–") },
+  { label: "Detail", cell: (item) => (Object.keys(item.detail).length ? h("details", {}, h("summary", { "data-focus": `detail ${item.number}` }, "Show"), json(JSON.stringify(item.detail), `detail ${item.number}`)) : "–") },
 ];
 
 customElements.define("tq-audit", Audit);

@@ -91,7 +91,7 @@ class Cause extends Page {
       may("admin") && button("Delete all", many("delete"), "danger"));
     redraw(this.numbers, facts([
       ["Activities", all], ["Dead letters", count(cause.dead)], ["Type", h("a", { href: link("activities", { type: cause.type, q: filterOf(cause.fingerprint) }) }, cause.type)],
-      ["Queues", cause.queues.join(", ")], ["First", time(cause.first, "ago")], ["Last", time(cause.last, "ago")], ["Cause", h("span", { class: "id" }, cause.fingerprint)],
+      ["Queues", cause.queues.join(", ")], ["First seen", time(cause.first, "ago")], ["Last seen", time(cause.last, "ago")], ["Fingerprint", h("span", { class: "id" }, cause.fingerprint)],
     ]));
   }
 
@@ -104,9 +104,9 @@ class Cause extends Page {
     const { error } = newest ?? {};
     const text = error?.traceback ?? (error?.message ? `${error.type}: ${error.message}` : null);
     redraw(this.about, h("div", { class: "two loose" },
-      panel("Error of the newest", text && copyButton(text, "Copy the error"),
+      panel("Newest error", text && copyButton(text, "Copy the error"),
         text ? h("pre", { tabindex: "0", "aria-label": "Traceback" }, text) : h("p", { class: "soft" }, "Hidden from your role.")),
-      panel("Arguments of some", null, samples.map(sample))));
+      panel(`Arguments of ${plural(samples.length, "activity", "activities")}`, null, samples.map(sample))));
   }
 
   #drawPicks() {
@@ -132,7 +132,7 @@ function columns(after) {
     { label: "Queue", cell: (item) => item.queue },
     { label: "Ended", cell: (item) => time(item.finished_at, "ago") },
     { label: "Attempts", number: true, cell: (item) => `${item.attempts} / ${item.max_attempts ?? "∞"}` },
-    { label: "Message", cell: (item) => (item.error?.message ? h("small", {}, item.error.message.slice(0, 160)) : "–") },
+    { label: "Message", cell: (item) => (item.error?.message ? h("span", { class: "soft" }, item.error.message.slice(0, 160)) : "–") },
     { label: "", cell: (item) => h("div", { class: "row deeds" }, may("operator") && h("button", { class: "small", "aria-label": `Retry ${brief(item.id)}`, "data-focus": `retry ${item.id}`, on: { click: again(item) } }, "Retry")) },
   ];
 }

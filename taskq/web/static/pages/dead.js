@@ -91,8 +91,8 @@ function columns(after) {
   return [
     { label: "Cause", by: (item) => item.title ?? item.type, cell: (item) => [h("b", {}, item.title ?? "hidden from your role"), h("small", {}, `${item.type} in ${item.queues.join(", ")}`)] },
     { label: "Activities", number: true, by: (item) => item.count, cell: (item) => [`${count(item.count)}${item.capped ? "+" : ""}`, h("small", {}, item.dead === item.count ? "dead letters" : item.dead ? plural(item.dead, "dead letter") : "failed")] },
-    { label: "First", by: (item) => item.first, cell: (item) => time(item.first, "ago") },
-    { label: "Last", by: (item) => item.last, cell: (item) => time(item.last, "ago") },
+    { label: "First seen", by: (item) => item.first, cell: (item) => time(item.first, "ago") },
+    { label: "Last seen", by: (item) => item.last, cell: (item) => time(item.last, "ago") },
     { label: "", cell: (item) => h("div", { class: "row deeds" }, may("operator") && button("retry", "Retry all", item, ""), may("admin") && button("delete", "Delete all", item, "danger")) },
   ];
 }

@@ -6,7 +6,7 @@ import { h, listed, redraw } from "../core/dom.js";
 import { count, duration } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
-import { ended, failing, held, outcomes, pace, percent, servers, spread } from "../parts/fares.js";
+import { ended, endings, failing, held, pace, percent, servers, times } from "../parts/fares.js";
 import { pauseButton } from "../parts/pause.js";
 import { empty, facts, panel, STATES } from "../parts/status.js";
 import { time } from "../parts/time.js";
@@ -44,7 +44,7 @@ class Queue extends Page {
     listed(this.choices, this.trends.controls, ({ name }) => name, control);
     redraw(this.trap, this.#hindrances(item));
     this.trap.hidden = !this.trap.firstChild;
-    redraw(this.now, panel("Now", null, this.#holds(item)));
+    redraw(this.now, h("div", { class: "two" }, panel("Now", null, this.#holds(item)), panel("In the last hour", null, lately(item))));
     redraw(this.more, this.about(item));
     this.more.hidden = !this.more.firstChild;
     redraw(this.body, this.shown);
@@ -68,9 +68,6 @@ class Queue extends Page {
       ...states.map((status) => [status.replace("_", " "), held(this.kind, item, status)]),
       ["oldest pending", item.oldest_pending === null ? null : duration(Math.max(1, Math.round(item.oldest_pending)))],
       ["workers", servers(this.kind, item)],
-      ["ended in the last hour", [count(ended(item)), h("small", {}, ` ${pace(item)}`), outcomes(item)]],
-      ["failed in the last hour", percent(failing(item))],
-      ["waited", spread(item.rates.wait)], ["ran", spread(item.rates.run)],
     ]);
   }
 
@@ -86,6 +83,12 @@ class Queue extends Page {
   #nobody() {
     redraw(this.body, empty(`There is no ${this.word} ${this.title}: nothing is stored of it, and the app has none.`, h("a", { href: link(this.kind) }, `All ${this.kind}`)));
   }
+}
+
+/** How it has fared. */
+function lately(item) {
+  const { wait, run } = item.rates;
+  return [facts([["ended", [count(ended(item)), h("small", {}, pace(item))]], ["failed", percent(failing(item))], ["waited", times(wait)], ["ran", times(run)]]), endings(item)];
 }
 
 customElements.define("tq-queue", Queue);

@@ -18,7 +18,7 @@ class Queues extends Page {
   start() {
     this.sums = h("div");
     this.none = h("div");
-    this.note = h("p", { class: "soft" }, "Rates, failures and times are of the last hour. Of waiting and running: what half took at most, and below it 95 of a hundred.");
+    this.note = h("p", { class: "soft" }, "Later: scheduled or retrying. Failed, Waited and Ran are of the last hour; times are medians, with the 95th percentile (p95) below.");
     this.box = nameBox(this.title, this.params.q, (q) => amend({ q }));
     this.table = table({ label: this.title, columns: columns(this.kind, () => this.refresh()), key: (item) => item.name });
     this.table.classList.add("fares");

@@ -3,17 +3,17 @@
 import { here, link } from "../core/address.js";
 import { get, part } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { clock, duration, plural, zoneName } from "../core/format.js";
+import { clock, count, duration, zoneName } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { json } from "../parts/json.js";
-import { marks, scheduleButtons, tally } from "../parts/schedule-acts.js";
+import { marks, scheduleButtons, sentence, tally } from "../parts/schedule-acts.js";
 import { history } from "../parts/spark.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { time } from "../parts/time.js";
 
-const MISSED = { latest: "the last one comes", none: "none comes late", all: "each comes" };
-const OVERLAP = { allow: "allowed", skip: "left out", queue: "waits" };
+const MISSED = { latest: "the latest runs, once", none: "are left out", all: "all of them run" };
+const OVERLAP = { allow: "the next runs all the same", skip: "the next is left out", queue: "the next waits" };
 
 class Schedule extends Page {
   title = here().path[1];
@@ -41,25 +41,21 @@ class Schedule extends Page {
       item.broken && h("p", { class: "problem" }, item.broken),
       item.paused_at && h("p", { class: "is-pending" }, "Paused ", time(item.paused_at, "ago"), pause && ` by ${pause.actor}${pause.reason && `: ${pause.reason}`}`),
       panel(sentence(item.when), item.cron && h("code", {}, `${item.cron}  ${item.timezone}`), described(item)),
-      h("div", { class: "two" }, panel("Next times", null, upcoming(item)), panel("How long it took", total(item), item.recent.length ? history(item.recent) : none())),
-      h("div", { class: "two loose" }, panel("Last times", null, item.recent.length ? timeline(item) : none()), panel("Arguments", null, this.arguments)));
+      h("div", { class: "two" }, panel("Next times", null, upcoming(item)), panel("How long it took", item.recent.length > 0 && total(item), item.recent.length ? history(item.recent) : none())),
+      h("div", { class: "two loose" }, panel("Last runs", null, item.recent.length ? timeline(item) : none()), panel("Arguments", null, this.arguments)));
   }
 }
 
-function sentence(words) {
-  return words[0].toUpperCase() + words.slice(1);
-}
-
 function none() {
-  return empty("It has not come yet.");
+  return empty("It has not run yet.");
 }
 
 function described(item) {
   return facts([
     ["Type", h("a", { href: link("activities", { type: item.type }) }, item.type)], ["Queue", h("a", { href: link("activities", { queue: item.queue }) }, item.queue)],
-    ["Priority", item.priority.toLowerCase()], ["Of missed times", MISSED[item.catch_up]], ["While the last goes on", OVERLAP[item.overlap]],
-    ["Spread over", item.jitter ? duration(item.jitter) : null], ["Made", plural(item.fired, "activity", "activities")], ["Left out", item.skipped || null],
-    ["Declared", item.declared ? "in code" : "by an operator"], ["Changed", time(item.updated_at, "ago")], ["Revision", item.revision],
+    ["Priority", item.priority.toLowerCase()], ["Missed times", MISSED[item.catch_up]], ["While the last one runs", OVERLAP[item.overlap]],
+    ["Spread over", item.jitter ? duration(item.jitter) : null], ["Runs in all", count(item.fired)], ["Left out", item.skipped || null],
+    ["Made", item.declared ? "in code" : "by an operator"], ["Changed", time(item.updated_at, "ago")], ["Revision", item.revision],
   ]);
 }
 
@@ -71,7 +67,7 @@ function total(item) {
 function upcoming({ upcoming: times, timezone, paused_at: paused }) {
   if (!times.length) return empty(paused ? "None while it is paused." : "It never comes again.");
   const row = (at) => h("li", {}, h("b", {}, clock(at, timezone)), h("span", { class: "soft" }, time(at)), h("small", {}, time(at, "ago")));
-  return h("div", { class: "times" }, h("div", { class: "zones" }, h("small", {}, timezone), h("small", {}, zoneName())), h("ol", {}, times.map(row)));
+  return h("div", { class: "times" }, h("div", { class: "zones" }, h("small", {}, timezone), h("small", {}, sentence(zoneName()))), h("ol", {}, times.map(row)));
 }
 
 function timeline({ recent }) {

@@ -8,7 +8,7 @@ import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
 import { OVER } from "../parts/acts.js";
-import { marks, scheduleButtons, tally } from "../parts/schedule-acts.js";
+import { marks, scheduleButtons, sentence, tally } from "../parts/schedule-acts.js";
 import { runs } from "../parts/spark.js";
 import { chip, choice, empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
@@ -88,12 +88,12 @@ function next(item) {
 function columns(after) {
   return [
     { label: "Schedule", by: (item) => item.name, cell: (item) => [h("b", {}, item.name), h("small", {}, item.type)] },
-    { label: "When", by: (item) => item.when, cell: (item) => [item.when, item.cron && h("small", {}, `${item.cron}  ${item.timezone}`), item.broken && h("small", { class: "is-failed" }, item.broken)] },
+    { label: "When", by: (item) => item.when, cell: (item) => [sentence(item.when), item.cron && h("small", {}, `${item.cron}  ${item.timezone}`), item.broken && h("small", { class: "is-failed" }, item.broken)] },
     { label: "Next", by: (item) => (item.paused_at ? "9" : item.next_at ?? "8"), cell: next },
-    { label: "Last times", cell: (item) => runs(item.recent) },
-    { label: "Of these", number: true, by: (item) => tally(item).failed, cell: totals },
-    { label: "Last", by: (item) => item.last_at ?? "", cell: last },
-    { label: "Made", number: true, by: (item) => item.fired, cell: (item) => [plural(item.fired, "time"), item.skipped > 0 && h("small", {}, `${item.skipped} skipped`)] },
+    { label: "Last runs", cell: (item) => runs(item.recent) },
+    { label: "Results", number: true, by: (item) => tally(item).failed, cell: totals },
+    { label: "Last run", by: (item) => item.last_at ?? "", cell: last },
+    { label: "Total", number: true, by: (item) => item.fired, cell: (item) => [plural(item.fired, "run"), item.skipped > 0 && h("small", {}, `${item.skipped} skipped`)] },
     { label: "", cell: (item) => scheduleButtons(item, after) },
   ];
 }

@@ -10,7 +10,7 @@ import { empty } from "../parts/status.js";
 
 class Scheduling extends Page {
   #name = here().path[1];
-  title = this.#name ? `Change ${this.#name}` : "New schedule";
+  title = this.#name ? `Edit ${this.#name}` : "New schedule";
 
   async read(signal) {
     const like = this.#name ?? this.params.like;

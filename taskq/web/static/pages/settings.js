@@ -39,15 +39,15 @@ class Settings extends Page {
     redraw(this.body,
       h("div", { class: "two" },
         panel("In this browser", null, h("div", { class: "settings" },
-          pick("Theme", "theme", [["system", "Like the system"], ["light", "Light"], ["dark", "Dark"]]),
-          pick("Times", "zone", [["local", "Local"], ["utc", "UTC"]]),
+          pick("Theme", "theme", [["system", "System"], ["light", "Light"], ["dark", "Dark"]]),
+          pick("Time zone", "zone", [["local", "Local"], ["utc", "UTC"]]),
           pick("Rows on a page", "size", ["25", "50", "100", "200"].map((each) => [each, each])),
-          setting("Columns of activities", h("button", { class: "small", "data-focus": "columns", on: { click: () => { preferences.set("columns", ""); toast("The columns are as they were."); } } }, "Show the usual ones")),
+          setting("List of activities", h("button", { class: "small", "data-focus": "columns", on: { click: () => { preferences.set("columns", ""); toast("The columns are as they were."); } } }, "Reset columns")),
           setting("Keys", h("button", { class: "small", "data-focus": "keys", on: { click: () => show("Keys", help()) } }, "Show all keys")))),
-        panel("Who you are", session.session && h("button", { class: "small", "data-focus": "log out", on: { click: logOut } }, "Log out"),
+        panel("You", session.session && h("button", { class: "small", "data-focus": "log out", on: { click: logOut } }, "Log out"),
           facts([["Name", session.name], ["Role", session.role], ["Payloads", session.payloads ? "shown" : "hidden from your role"]]), rights())),
-      panel("What answers", null, facts([
-        ["taskq", session.version], ["Database", session.store], ["Console", session.read_only ? "read only" : "takes commands"], ["Clock of this browser", apart(ahead)],
+      panel("This console", null, facts([
+        ["Version", session.version], ["Database", session.store], ["Mode", session.read_only ? "read only" : "read and command"], ["Clock of this browser", apart(ahead)],
         ["API", h("a", { href: `${path}openapi.json` }, "OpenAPI document")],
       ]), h("div", { class: "row base" }, h("span", { class: "soft" }, "Address of the API"), h("code", {}, href), copyButton(href, "Copy the address of the API"))));
   }

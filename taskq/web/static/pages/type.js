@@ -16,7 +16,8 @@ class Type extends Queue {
 
   buttons(item) {
     const dead = h("a", { class: "button", href: link("dead", { type: item.name }) }, "Dead letters");
-    return [super.buttons(item), dead, item.task && may("operator") && enqueueButton(item.name, "primary")];
+    const [all, pause] = super.buttons(item);
+    return [all, dead, pause, item.task && may("operator") && enqueueButton(item.name, "primary")];
   }
 
   about({ task }) {

@@ -23,7 +23,7 @@ class Workers extends Page {
     this.none = h("div");
     this.gone = h("section", { class: "gone", "aria-label": "Lost workers" },
       h("h2", {}, "Lost"),
-      h("p", { class: "soft" }, "Not heard of for more than a minute, and they did not say that they would stop. What they held comes back by itself when its lease ends."),
+      h("p", { class: "soft" }, "Silent for more than a minute without saying that they would stop. What they held comes back by itself when its lease ends."),
       this.lost);
     this.box = nameBox("Workers", this.params.q, (q) => amend({ q }));
     this.head.append(this.box);

@@ -36,15 +36,25 @@ export function percent(share) {
 
 /** How many a minute. */
 export function pace(item) {
-  return `${short((60 * ended(item)) / item.rates.seconds)} a minute`;
+  const each = (60 * ended(item)) / item.rates.seconds;
+  return `${each > 0 && each < 0.1 ? "< 0.1" : short(each)} a minute`;
 }
+
+const hue = (outcome) => `var(--${outcome}, var(--retrying))`;
+const parted = ({ outcomes: all }) => Object.entries(all).filter(([, number]) => number > 0);
 
 /** How the last hour's attempts ended: a bar, and for whoever does not see it the numbers. */
 export function outcomes({ name, rates }) {
-  const shown = Object.entries(rates.outcomes).filter(([, number]) => number > 0);
+  const shown = parted(rates);
   const said = shown.map(([outcome, number]) => `${count(number)} ${words(outcome)}`).join(", ") || "nothing ended";
-  const bar = ([outcome, number]) => h("i", { style: { "--hue": `var(--${outcome}, var(--retrying))`, "flex-grow": String(number) } });
+  const bar = ([outcome, number]) => h("i", { style: { "--hue": hue(outcome), "flex-grow": String(number) } });
   return h("span", { class: "shares", role: "img", title: said, "aria-label": `Last hour of ${name}: ${said}` }, shown.map(bar));
+}
+
+/** The same with a line that says what each colour is. */
+export function endings(item) {
+  const key = ([outcome, number]) => h("span", {}, h("i", { style: { "--hue": hue(outcome) } }), `${count(number)} ${words(outcome)}`);
+  return [outcomes(item), h("p", { class: "ends" }, parted(item.rates).map(key))];
 }
 
 /** A count of a state, which leads to its activities; a dash for none. */
@@ -71,8 +81,13 @@ function hindered(kind, item) {
 }
 
 /** The percentiles, in words. */
-export function spread({ p50, p95, p99 }) {
+function spread({ p50, p95, p99 }) {
   return p50 === null ? "–" : `p50 ${duration(p50)}, p95 ${duration(p95)}, p99 ${duration(p99)}`;
+}
+
+/** The median, and below it who took longer. */
+export function times(of) {
+  return of.p50 === null ? "–" : [duration(of.p50), h("small", {}, `p95 ${duration(of.p95)}`), h("small", {}, `p99 ${duration(of.p99)}`)];
 }
 
 function latency(of) {
@@ -116,6 +131,6 @@ export function totals(kind, items) {
     ["Unserved", some(items.filter((item) => item.unserved.length).length, "is-failed")],
     ["Pending", told("pending")], ["Running", told("processing")],
     ["Ended in the last hour", [count(ended(whole)), h("small", {}, pace(whole))]],
-    ["Failed", percent(failing(whole))],
-  ]), outcomes(whole));
+    ["Failed in the last hour", percent(failing(whole))],
+  ]), endings(whole));
 }

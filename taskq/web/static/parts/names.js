@@ -4,7 +4,7 @@ import { h } from "../core/dom.js";
 
 /** `act(text)` is called as somebody types; `clear()` of what is returned empties it. */
 export function nameBox(what, text = "", act) {
-  const box = h("input", { type: "search", "data-search": true, "aria-label": `${what} by name`, placeholder: "Name", value: text, autocomplete: "off", spellcheck: "false" });
+  const box = h("input", { type: "search", "data-search": true, "aria-label": `${what} by name`, placeholder: "Filter by name", value: text, autocomplete: "off", spellcheck: "false" });
   box.addEventListener("input", () => act(box.value.trim()));
   const clear = () => {
     box.value = "";

@@ -17,6 +17,11 @@ export function tally({ recent }) {
   return { ok, failed: ended.length - ok };
 }
 
+/** When it comes, as a sentence begins. */
+export function sentence(words) {
+  return words[0].toUpperCase() + words.slice(1);
+}
+
 /** Whether it should have come a while ago, and waits for nothing. */
 export function overdue(item, now = Date.now()) {
   const last = item.recent.at(-1);
@@ -37,8 +42,9 @@ export function marks(item) {
 /** What is to be done with one; `after()` is called when it was. `all`: also what a row has no room for. */
 export function scheduleButtons(item, after, all = false) {
   const give = (verb, more, then = after) => async () => (await command(`schedules/${part(item.name)}/${verb}`, more)) && then();
-  const button = (label, act, kind = "small") => h("button", { class: kind, "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}`, on: { click: act } }, label);
-  const way = (label, path, params) => h("a", { class: "button small", href: link(path, params), "aria-label": `${label} ${item.name}` }, label);
+  const size = all ? "" : "small";
+  const button = (label, act, kind = size) => h("button", { class: kind, "aria-label": `${label} ${item.name}`, "data-focus": `${label} ${item.name}`, on: { click: act } }, label);
+  const way = (label, path, params) => h("a", { class: `button ${size}`, href: link(path, params), "aria-label": `${label} ${item.name}` }, label);
   const extra = { title: `Run ${item.name} now`, text: "Besides its times, which stay as they are.", go: "Run now", done: ({ id }) => [`${item.name} runs once more: `, activityLink(id)] };
   const pause = { title: `Pause ${item.name}`, text: "Nothing comes of it until it is resumed; what passes meanwhile is left out.", go: "Pause", done: () => `${item.name} is paused.` };
   const resume = { title: `Resume ${item.name}`, text: "It goes on with its first time after now.", go: "Resume", done: () => `${item.name} goes on.` };
@@ -48,5 +54,5 @@ export function scheduleButtons(item, after, all = false) {
     may("operator") && (item.paused_at ? button("Resume", give("resume", resume)) : button("Pause", give("pause", pause))),
     may("admin") && way("Edit", ["schedules", item.name, "edit"]),
     may("admin") && all && way("One like this", "schedules", { form: "new", like: item.name }),
-    may("admin") && all && button("Delete", give("delete", gone, () => go("schedules", {}, { replace: true })), "small danger"));
+    may("admin") && all && button("Delete", give("delete", gone, () => go("schedules", {}, { replace: true })), "danger"));
 }

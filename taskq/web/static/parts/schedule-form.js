@@ -9,6 +9,7 @@ import { get, newId, part, post } from "../core/api.js";
 import { h, redraw, say } from "../core/dom.js";
 import { clock, zoneName } from "../core/format.js";
 import { flawOfArguments } from "../core/jsontext.js";
+import { sentence } from "./schedule-acts.js";
 import { signature } from "./signature.js";
 import { choice, LEVELS, panel } from "./status.js";
 import { time } from "./time.js";
@@ -16,8 +17,8 @@ import { toast } from "./toast.js";
 
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 const UNITS = [["1", "seconds"], ["60", "minutes"], ["3600", "hours"], ["86400", "days"]];
-const CATCH_UP = [["latest", "the last of them comes, once"], ["none", "none, if it is late by more than 10 s"], ["all", "each of them comes"]];
-const OVERLAP = [["allow", "the next comes all the same"], ["skip", "the next is left out"], ["queue", "the next waits until it has ended"]];
+const CATCH_UP = [["latest", "run the latest of them, once"], ["none", "leave out what is more than 10 s late"], ["all", "run all of them"]];
+const OVERLAP = [["allow", "run the next all the same"], ["skip", "leave the next out"], ["queue", "let the next wait until it has ended"]];
 const WAIT = 250;
 
 class ScheduleForm extends HTMLElement {
@@ -39,7 +40,7 @@ class ScheduleForm extends HTMLElement {
     this.kind = like?.every ? "every" : "cron";
     this.#makeInputs(item, like ?? {});
     this.problem = h("div", { role: "alert" });
-    this.submit = h("button", { type: "submit", class: "primary" }, item ? "Save" : "Make it");
+    this.submit = h("button", { type: "submit", class: "primary" }, item ? "Save" : "Create schedule");
     this.times = h("div", { class: "times" });
     this.append(h("form", { class: "asking", on: { submit: (event) => this.#send(event), input: () => this.#typed() } }, this.#parts()));
     this.#about();
@@ -60,8 +61,8 @@ class ScheduleForm extends HTMLElement {
       tz: input("tz", like.cron ? like.timezone : HERE, { list: "zones" }),
       number: input("number", number, { type: "number", min: 0, step: "any" }),
       unit: select("unit", UNITS, unit),
-      queue: input("queue", like.queue, { placeholder: "that of the task" }),
-      priority: select("priority", [["", "that of the task"], ...LEVELS], like.priority ?? ""),
+      queue: input("queue", like.queue, { placeholder: "the task's own" }),
+      priority: select("priority", [["", "the task's own"], ...LEVELS], like.priority ?? ""),
       catch_up: select("catch_up", CATCH_UP, like.catch_up ?? "latest"),
       overlap: select("overlap", OVERLAP, like.overlap ?? "allow"),
       jitter: input("jitter", like.jitter ?? 0, { type: "number", min: 0, step: "any" }),
@@ -79,14 +80,14 @@ class ScheduleForm extends HTMLElement {
     fields.arguments.setAttribute("aria-describedby", "schedule-takes");
     this.#drawWhen();
     return [
-      panel("What", null, h("div", { class: "grid" },
+      panel("What runs", null, h("div", { class: "grid" },
         field("Name", fields.name), field("Type", fields.type), field("Queue", fields.queue), field("Priority", fields.priority),
         h("div", { class: "field wide" }, h("label", { for: "schedule-arguments" }, "Arguments, a JSON object"), fields.arguments, this.takes, this.wrong))),
       panel("When", null, this.when, this.zones),
       h("aside", { class: "panel", "aria-label": "Next times" }, h("header", {}, h("h2", {}, "Next times")), this.times),
-      panel("What else", null, h("div", { class: "grid" },
-        field("Of times that were missed", fields.catch_up), field("While the last one goes on", fields.overlap),
-        field("Spread over so many seconds", fields.jitter), field("Reason, for the record", fields.reason))),
+      panel("Options", null, h("div", { class: "grid" },
+        field("Missed times", fields.catch_up), field("While the last one runs", fields.overlap),
+        field("Spread over, in seconds", fields.jitter), field("Reason, for the audit", fields.reason))),
       this.problem,
       h("div", { class: "row" }, this.submit, h("button", { type: "button", class: "quiet", on: { click: () => go(this.item ? ["schedules", this.item.name] : "schedules") } }, "Back"))];
   }
@@ -99,7 +100,7 @@ class ScheduleForm extends HTMLElement {
       this.#typed();
     };
     this.bad = h("small", { class: "problem", id: "schedule-bad", role: "alert" });
-    const hint = h("small", { class: "wide" }, this.kind === "cron" ? "minute  hour  day of month  month  day of week; also @daily, or seconds first" : "Counted from 1970, so that no restart moves it.");
+    const hint = h("small", { class: "wide" }, this.kind === "cron" ? "Minute, hour, day of month, month, day of week; a sixth field in front is seconds. Also @daily and the like." : "Counted from 1970, so that no restart moves it.");
     redraw(this.when, h("div", { class: "wide" }, choice("Kind of times", [["cron", "Cron"], ["every", "Interval"]], this.kind, turn)),
       this.kind === "cron" ? [field("Cron", fields.cron), field("Zone", fields.tz)] : field("Every", fields.number, fields.unit),
       hint, h("div", { class: "wide" }, this.bad));
@@ -156,7 +157,7 @@ class ScheduleForm extends HTMLElement {
   #drawTimes({ when, timezone, upcoming }) {
     const other = timezone !== HERE || zoneName() === "UTC";
     const row = (at) => h("li", {}, h("b", {}, clock(at, timezone)), other && h("span", { class: "soft" }, `${clock(at)} ${zoneName()}`), h("small", {}, time(at, "ago")));
-    redraw(this.times, h("p", {}, when), h("small", {}, timezone), upcoming.length ? h("ol", {}, upcoming.map(row)) : h("p", { class: "problem" }, "It never comes."));
+    redraw(this.times, h("p", {}, sentence(when)), h("small", {}, timezone), upcoming.length ? h("ol", {}, upcoming.map(row)) : h("p", { class: "problem" }, "It never comes."));
   }
 
   /** Only what has changed: what is hidden stays as it is. */

@@ -33,7 +33,7 @@ function run({ at, id, status, duration: seconds }, ...bar) {
 
 /** A schedule's `recent` times, oldest first: a bar for each, coloured by what became of it. */
 export function runs(recent) {
-  return h("span", { class: "runs" }, recent.length ? recent.map((each) => run(each)) : "–");
+  return recent.length ? h("span", { class: "runs" }, recent.map((each) => run(each))) : "–";
 }
 
 /** The same, each bar as high as it was long. */

@@ -38,9 +38,9 @@ export function empty(sentence, ...more) {
   return h("div", { class: "empty" }, h("p", {}, sentence), more);
 }
 
-/** Names and values. Pairs whose value is null are left out. */
+/** Names and values. Pairs without a value (null, false, an empty text) are left out. */
 export function facts(pairs) {
-  const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false && value !== "");
   return h("dl", { class: "facts" }, shown.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 

@@ -141,7 +141,7 @@ class Table extends HTMLElement {
     const cells = this.columns.map(({ label, cell, number }, place) => {
       const content = cell(item);
       const linked = place === 0 && this.href ? h("a", { class: "open", href: this.href(item), "data-focus": `row ${key}` }, content) : content;
-      return h("td", { class: number && "number", "data-label": label }, linked, place === 0 && gone && h("span", { class: "away" }, "no longer like this"));
+      return h("td", { class: `${number ? "number" : ""} ${content === "–" ? "none" : ""}`, "data-label": label }, linked, place === 0 && gone && h("span", { class: "away" }, "no longer like this"));
     });
     const click = (event) => event.target.closest("a, button, input, label, .box") || String(getSelection()) || this.#open(item);
     const row = { "data-key": key, class: `${picked ? "picked" : ""} ${gone ? "gone" : ""}`, tabindex: this.href ? null : "-1", "data-focus": this.href ? null : `row ${key}` };

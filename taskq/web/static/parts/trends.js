@@ -63,7 +63,7 @@ export class Trends {
     const shown = { at, step, whole: `in ${this.span}`, off: this.#off, table: this.#page.params.as === "table" };
     this.#flow.show({ ...shown, lines: flows(by, at, lines) });
     for (const name of ["wait", "run"]) this.#times[name].show({ ...shown, lines: latencies(by, name, lines) });
-    const said = by === "none" ? "of 100, 50, 95 and 99 took no longer" : `p95 by ${by}: of 100, 95 took no longer`;
+    const said = by === "none" ? "median, 95th and 99th percentile" : `95th percentile (p95), by ${by}`;
     redraw(this.#explained.wait, `from ready to started; ${said}`);
     redraw(this.#explained.run, `from started to ended; ${said}`);
     redraw(this.#share, failing(lines), step === 60 ? "each column is a minute" : `each column is ${step / 60} minutes`);

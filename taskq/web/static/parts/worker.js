@@ -14,17 +14,16 @@ const HUES = { running: "is-completed", lost: "is-failed" };
 export function card(worker, open) {
   const { id, name, host, pid, slots_used: used, concurrency, running, lost, threads_stuck: stuck } = worker;
   const state = lost ? "lost" : worker.state;
-  const about = [`${host} · process ${pid}`, `${worker.version} · ${worker.async_backend}`];
+  const about = [host, `process ${pid}`, worker.version, worker.async_backend].join(" · ");
   return h("article", { class: "panel worker", "aria-label": `Worker ${name}` },
     h("header", {}, h("h3", {}, name), h("span", { class: `chip ${HUES[state] ?? "is-pending"}` }, state),
       h("span", { class: "used" }, meter(used, concurrency, "slots used"), `${used} / ${concurrency}`)),
-    h("p", { class: "soft" }, about.map((each) => h("span", {}, each)),
-      h("span", {}, "started ", time(worker.started_at, "ago")), h("span", {}, "heard ", time(worker.seen_at, "ago"))),
+    h("p", { class: "soft" }, h("span", {}, about), h("span", {}, "started ", time(worker.started_at, "ago"), " · heard ", time(worker.seen_at, "ago"))),
     stuck > 0 && h("p", { class: "problem" },
       `${plural(stuck, "thread")} outlived the timeout of an attempt, and a slot is held for each: only a restart of the process frees it.`),
     worker.suspended > 0 && h("p", { class: "soft" }, `${plural(worker.suspended, "attempt waits", "attempts wait")} for others.`),
-    running.length ? runs(worker, open) : h("p", { class: "soft idle" }, lost ? "It held nothing." : "Runs nothing now."),
-    h("footer", {}, h("p", {}, served("queues", worker.queues)), serves(worker, open),
+    running.length ? runs(worker, open) : h("p", { class: "soft idle" }, lost ? "It held nothing." : "Idle: runs nothing now."),
+    h("footer", {}, h("p", {}, h("span", { class: "soft" }, "Queues"), served("queues", worker.queues)), serves(worker, open),
       h("a", { href: link("activities", { q: `worker:${id}` }), "aria-label": `Activities of ${name}` }, "Activities")));
 }
 
