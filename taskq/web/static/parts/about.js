@@ -40,7 +40,7 @@ function running(a) {
   const limit = a.timeout && new Date(Date.parse(a.started_at) + a.timeout * 1000).toISOString();
   return [
     ["runs for ", time(a.started_at, "since")], a.worker && ["on ", workerLink(a.worker, a.worker_name, "worker ")],
-    a.lease_until && ["lease ends ", time(a.lease_until, "ago")], limit && ["times out ", time(limit, "ago")],
+    a.lease_until && ["lease ends ", time(a.lease_until, "ago")], limit && [Date.parse(limit) > Date.now() ? "times out " : "timeout passed ", time(limit, "ago")],
   ];
 }
 
