@@ -83,7 +83,7 @@ def test_related_ones_share_the_correlation_or_are_still_open_below_it(
     below.filter(has_text="import_product").filter(has_text="scheduled").first.wait_for()
     assert below.filter(has_text="completed").count() == 0
     other = opened(scene, visitor, scene.ids["mail"], "related")
-    link = other.locator(".panel").filter(has_text="order-46").get_by_role("link", name="Search")
+    link = other.locator(".panel").filter(has_text="order-46").get_by_role("link", name="Show all")
     link.click()
     rows = other.get_by_role("table", name="Activities").locator("tbody tr")
     rows.nth(1).wait_for()

@@ -27,7 +27,7 @@ def test_a_finding_says_what_to_do_and_leads_to_the_very_thing(
     """The most urgent is the first."""
     page = _opened(scene, visitor)
     first = page.locator(".findings li").first
-    assert re.search(r"urgent.*legacy_sync.*Start one that does", first.inner_text(), re.DOTALL)
+    assert re.search(r"urgent.*legacy_sync.*Start a worker", first.inner_text(), re.DOTALL)
     [cause] = [
         each["subject"]
         for each in scene.get("attention")["items"]

@@ -174,7 +174,7 @@ class Activity extends Page {
     listed(this.head, [{ name: "h1", of: type ?? "No such activity" }], ({ name }) => name, ({ of }) => h("h1", { tabindex: "-1", "data-name": "type" }, of));
     this.head.querySelector("h1:not([data-name])")?.remove();
     listed(this.body, [sentence], (each) => each, () => empty(sentence, h("p", { class: "id" }, id), h("div", { class: "row" },
-      h("a", { class: "button", href: link("activities") }, "All activities"), isId(id) && h("a", { class: "button", href: link("activities", { q: `root:${id}` }) }, "What is left below it"),
+      h("a", { class: "button", href: link("activities") }, "All activities"), isId(id) && h("a", { class: "button", href: link("activities", { q: `root:${id}` }) }, "Activities below it"),
       isId(id) && h("button", { "data-focus": "again", on: { click: () => this.refresh() } }, "Look again"))));
   }
 

@@ -21,14 +21,14 @@ class Overview extends Page {
     this.cards = h("div", { class: "kpis" });
     this.findings = h("ul", { class: "findings" });
     this.calm = h("div");
-    this.choices = h("div", { class: "row" });
-    this.head.append(this.choices);
+    this.choices = h("div", { class: "row choices" });
     this.priorities = h("ul", { class: "bars" });
     this.queues = h("ul", { class: "bars" });
     this.trends = new Trends(this, ["none", "type", "queue"]);
     this.shown = [
       this.cards,
       panel("What needs attention", null, this.calm, this.findings),
+      this.choices,
       this.trends.panels,
       h("div", { class: "two" }, panel("Pending by priority", null, this.priorities), panel("Not ended by queue", null, this.queues)),
     ];

@@ -19,7 +19,7 @@ class Queue extends Page {
   other = "type";
 
   start() {
-    this.choices = h("div", { class: "row" });
+    this.choices = h("div", { class: "row choices" });
     this.now = h("div");
     this.trap = h("div");
     this.more = h("div");

@@ -32,7 +32,7 @@ function running(a) {
   const limit = a.timeout && new Date(Date.parse(a.started_at) + a.timeout * 1000).toISOString();
   return [
     ["runs for ", time(a.started_at, "since")], a.worker && ["on ", workerLink(a.worker, a.worker_name, "worker ")],
-    a.lease_until && ["lease ends ", time(a.lease_until, "ago")], limit && ["times out ", time(limit, "ago")],
+    a.lease_until && ["lease ends ", time(a.lease_until, "ago")], limit && [Date.parse(limit) > Date.now() ? "times out " : "timeout passed ", time(limit, "ago")],
   ];
 }
 
@@ -50,19 +50,19 @@ function ended(a) {
 
 /** What it waits for. */
 export function blocked(children) {
-  const one = (child) => h("li", { class: "row" }, chip(child.status), activityLink(child.id, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
+  const one = (child) => h("li", { class: "row" }, chip(child.status), h("a", { href: link(["activities", child.id]), title: child.id }, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
   return h("section", { class: "panel blocked", "aria-label": "Blocked on" }, h("header", {}, h("h2", {}, "Blocked on"), h("small", {}, "children that have not ended")), h("ul", {}, children.map(one)));
 }
 
 /** How far it says that it has come. */
 export function progress({ done, total, note, at }) {
-  return panel("Progress", h("small", {}, time(at, "ago")), h("p", { class: "progress" }, total !== null && meter(done, total, "progress"), h("b", {}, total === null ? done : `${done} / ${total}`), h("span", { class: "soft" }, note)));
+  return panel("Progress", h("small", {}, "reported ", time(at, "ago")), h("p", { class: "progress" }, total !== null && meter(done, total, "progress"), h("b", {}, total === null ? done : `${done} / ${total}`), h("span", { class: "soft" }, note)));
 }
 
 /** The latest error; `alike` counts what failed of the same cause. */
 export function errorOf({ error, fingerprint, status }, alike) {
   const same = alike && `Same cause: ${count(alike.count)}${alike.exact ? "" : "+"}`;
-  return panel(OVER.has(status) ? "Error" : "Latest error", h("span", { class: "row" }, h("small", {}, `${words(error.kind)}, attempt ${error.attempts}`), fingerprint && h("a", { href: link("activities", { q: term("cause", fingerprint) }) }, same || "Same cause")),
+  return panel(OVER.has(status) ? "Error" : "Latest error", h("span", { class: "row" }, h("small", {}, error.kind !== "error" && `${words(error.kind)}, `, `attempt ${error.attempts}`), fingerprint && h("a", { href: link("activities", { q: term("cause", fingerprint) }) }, same || "Same cause")),
     trouble(error, true));
 }
 
@@ -82,7 +82,7 @@ export function details(a) {
       ["Waited", waited < 0 ? null : duration(waited)], ["Ran", a.status === "processing" ? time(a.started_at, "since") : a.duration !== null && duration(a.duration)],
       ["Timeout", a.timeout && duration(a.timeout)], ["Expires", a.expires_at && time(a.expires_at)], ["Deadline", a.deadline_at && time(a.deadline_at)],
     ]),
-    group("Running", [
+    group("Execution", [
       ["Type", h("a", { href: link("activities", { type: a.type }) }, a.type)], ["Queue", search(term("queue", a.queue), a.queue)], ["Priority", a.priority.toLowerCase()],
       ["Attempts", `${count(a.attempts)} of ${a.max_attempts ?? "∞"}`], ["Crashes", a.crash_count > 0 && `${a.crash_count} of ${a.max_crashes}`], ["Isolated", a.isolate && "yes"],
       ["Worker", workerLink(a.worker, a.worker_name)],
@@ -104,7 +104,7 @@ function tags(held) {
 export function metadata(a) {
   const tagged = Object.entries(a.tags).map(([name, value]) => [name, search(term(`tag.${quoted(name)}`, value), value)]);
   return [
-    panel("Tags", null, tagged.length ? facts(tagged) : h("p", { class: "soft" }, "None.")),
+    panel("Tags", null, tagged.length ? h("div", { class: "exact" }, facts(tagged)) : h("p", { class: "soft" }, "None.")),
     panel("Metadata", null, json(a.metadata, "metadata")),
     panel("Record", null, json(JSON.stringify(a), "record")),
   ];

@@ -28,14 +28,14 @@ export function rate({ at, step, lines: [line] }, outcome, now = Date.now()) {
 
 function cards(stats, series, span) {
   const [{ outcomes, total }] = series.lines;
-  const of = (status, more, label = words(status)) => ({
-    label, more, hue: `is-${status}`, value: count(stats.by_status[status] ?? 0, stats.cap),
+  const of = (status, more) => ({
+    label: words(status), more, hue: `is-${status}`, value: count(stats.by_status[status] ?? 0, stats.cap),
     href: status === "dead_letter" ? link("dead") : link("activities", { status }),
   });
   const ended = (status, more = `${short(total[status] ?? 0)} in ${span}`) => ({ ...of(status, more), values: coarse(outcomes[status] ?? series.at.map(() => 0)), span });
   const old = stats.oldest_pending;
   return [
-    of("processing", `${count(stats.slots_used)} of ${plural(stats.slots, "slot")} used`, "running"),
+    of("processing", `${count(stats.slots_used)} of ${plural(stats.slots, "slot")} used`),
     of("pending", old === null ? "nothing waits" : `oldest: ${duration(Math.round(old))}`),
     of("scheduled", "not due yet"),
     { label: "workers", value: count(stats.workers), hue: "", more: `${plural(stats.slots, "slot")} in all`, href: link("workers"), slots: [stats.slots_used, stats.slots] },

@@ -14,13 +14,13 @@ const workers = () => link("workers");
 
 /** By kind: how urgent, what has happened, what to do, where that can be done. */
 const KINDS = {
-  unserved: ["urgent", (name) => `No worker serves ${name}`, "Start one that does, or cancel what waits", matching],
+  unserved: ["urgent", (name) => `No worker serves ${name}`, "Start a worker that does, or cancel what waits", matching],
   stuck: ["urgent", (name) => `Queue ${name} is stuck`, "Add workers or slots, or look at what holds them", matching],
   broken: ["urgent", (name) => `Schedule ${name} is broken`, "Give it a task that exists, or delete it", schedule],
   lost_worker: ["warning", (name) => `Worker ${name} was lost`, "Look at its host and its log", workers],
-  threads_stuck: ["warning", (name) => `Threads of ${name} are stuck`, "Restart this worker, and give what blocks in it a timeout of its own", workers],
-  overdue: ["warning", (name) => `Schedule ${name} is late`, "Start a worker, or see why those that run do not come to it", schedule],
-  cause: ["warning", (name) => name ?? "A cause that is hidden from your role", "Mend it, then retry them all", ({ subject }) => link(["dead", subject])],
+  threads_stuck: ["warning", (name) => `Threads of ${name} are stuck`, "Restart this worker, and let what blocks in it give up by itself", workers],
+  overdue: ["warning", (name) => `Schedule ${name} is late`, "Start a worker, or see why those there are do not come to it", schedule],
+  cause: ["warning", (name) => name ?? "A cause that is hidden from your role", "Mend the cause, then retry them all", ({ subject }) => link(["dead", subject])],
   paused_queue: ["notice", (name) => `Queue ${name} is paused`, "Resume it once it may go on", ({ subject }) => link(["queues", subject])],
   paused_type: ["notice", (name) => `Type ${name} is paused`, "Resume it once it may go on", ({ subject }) => link(["types", subject])],
 };
@@ -36,9 +36,9 @@ function finding(item, cap) {
   const { kind, subject, title, detail, count: number, since, filter } = item;
   const [urgency, what, act, where] = KINDS[kind];
   const name = what(title);
-  const sentence = `${act}: ${detail}.`;
+  const sentence = `${detail.slice(0, 1).toUpperCase()}${detail.slice(1)}. ${act}.`;
   return h("li", {},
     h("span", { class: `chip ${HUES[urgency]}` }, urgency),
     h("div", { class: "grow" }, h("a", { href: where(item), "data-focus": `finding ${kind} ${subject} ${filter}` }, name), h("p", { class: "soft" }, sentence)),
-    h("small", { class: "much" }, filter && number > 0 && h("a", { href: matching(item), "aria-label": `Activities of: ${name}` }, count(number, cap)), since && time(since, "ago")));
+    h("small", { class: "much" }, filter && number > 0 && h("a", { href: matching(item), "aria-label": `Activities of: ${name}` }, `${count(number, cap)} ${number === 1 ? "activity" : "activities"}`), since && time(since, "ago")));
 }

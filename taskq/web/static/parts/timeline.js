@@ -12,7 +12,7 @@ import { phases, PHASES, said, told } from "./story.js";
 import { time } from "./time.js";
 import { workerLink } from "./attempts.js";
 
-const VIEWS = [["compact", "Compact"], ["", "Timeline"], ["detailed", "Detailed"]];
+const VIEWS = [["compact", "Compact"], ["", "Standard"], ["detailed", "Detailed"]];
 /** Phases that are drawn apart; more are drawn without gaps. */
 const FEW = 60;
 

@@ -10,7 +10,7 @@ import { chart, HUES } from "./chart.js";
 import { BAD, choice, panel } from "./status.js";
 
 const WINDOWS = [["5m", "5 min", "the last 5 minutes"], ["1h", "1 h", "the last hour"], ["24h", "24 h", "the last 24 hours"]];
-const BYS = { none: "Outcome", type: "Type", queue: "Queue" };
+const BYS = { none: "By outcome", type: "By type", queue: "By queue" };
 const FORMS = [["", "Chart"], ["table", "Table"]];
 const OUTCOMES = ["completed", "retrying", "failed", "dead_letter", "timed_out", "crashed", "cancelled"];
 const PERCENTILES = { p50: "var(--completed)", p95: "var(--pending)", p99: "var(--failed)" };
