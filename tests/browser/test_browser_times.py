@@ -152,6 +152,16 @@ def test_one_argument_is_changed_in_all_that_failed_of_a_cause(
     row.get_by_text("completed").wait_for()
 
 
+def test_a_command_that_cannot_even_be_counted_is_told(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, PAGES["dead"])
+    ready(page)
+    visitor.guard(page).excuse("503")
+    away = {"status": 503, "code": "unavailable", "detail": "the database is away"}
+    page.route("**/api/bulk/preview?*", lambda route: route.fulfill(status=503, json=away))
+    page.get_by_role("button", name="Retry all").first.click()
+    page.get_by_role("status").get_by_text("the database is away").wait_for()
+
+
 def test_new_entries_of_the_audit_are_announced_and_move_nothing(
     scene: Scene, visitor: Visitor
 ) -> None:
