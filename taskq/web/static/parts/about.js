@@ -7,7 +7,7 @@ import { quoted, term } from "../core/term.js";
 import { OVER } from "./acts.js";
 import { trouble, workerLink } from "./attempts.js";
 import { json } from "./json.js";
-import { chip, facts, meter, panel } from "./status.js";
+import { activityLink, chip, facts, meter, panel } from "./status.js";
 import { time } from "./time.js";
 
 function search(q, text) {
