@@ -65,3 +65,26 @@ def test_no_stored_byte_is_ever_markup(canaries: Scene, visitor: Visitor, name: 
     page = visitor.open(canaries, CANARY_PAGES[name].format(**canaries.ids))
     assert VISIBLE in _shown(page)
     assert page.evaluate(SMUGGLED) == []
+
+
+VIEWS = [
+    "#/activities/{dead}?tab=timeline&view=detailed",
+    "#/activities/{dead}?tab=attempts",
+    "#/activities/{parent}?tab=tree",
+    "#/activities/{parent}?tab=tree&as=graph",
+    "#/activities/{dead}?tab=metadata",
+    "#/schedules?view=runs",
+    "#/bulk",
+    "#/settings",
+]
+
+
+def test_nor_is_it_in_any_view_of_a_page(canaries: Scene, visitor: Visitor) -> None:
+    """threat:T5"""
+    page = visitor.open(canaries, "#/settings")
+    for view in VIEWS:
+        page.goto("about:blank")
+        page.goto(f"{canaries.url}{view.format(**canaries.ids)}")
+        shown = _shown(page)
+        assert VISIBLE in shown or view in VIEWS[-3:], view
+        assert page.evaluate(SMUGGLED) == [], view
