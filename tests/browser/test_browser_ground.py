@@ -49,7 +49,7 @@ FAULTS = """
 
 def test_the_guard_sees_what_must_not_happen(careless: Visitor) -> None:
     page = shown(careless.page(ORIGIN), FAULTS)
-    page.wait_for_function("document.title === 'done'")
+    page.wait_for_function("() => document.title === 'done'")
     told = [finding.partition(" (")[0] for finding in careless.findings]
     assert {
         "console error: told",

@@ -23,7 +23,7 @@ def test_a_filter_finds_activities_and_stays_in_the_address(scene: Scene, visito
     page.get_by_role("button", name="dead letter", exact=False).first.click()
     rows = page.get_by_role("table", name="Activities").get_by_role("row")
     page.wait_for_function(
-        "[...document.querySelectorAll('tbody tr')].length > 0 && [...document.querySelectorAll("
+        "() => [...document.querySelectorAll('tbody tr')].length > 0 && [...document.querySelectorAll("
         "'tbody tr')].every((row) => row.textContent.includes('charge_card'))"
     )
     found = rows.count()
@@ -55,7 +55,7 @@ def test_an_activity_shows_its_tree_and_a_node_leads_to_that_one(
     link = nodes.nth(1).get_by_role("link")
     target = link.get_attribute("href")
     link.click()
-    page.wait_for_function(f"location.hash === {json.dumps(target)}")
+    page.wait_for_function(f"() => location.hash === {json.dumps(target)}")
     ready(page)
 
 
@@ -83,7 +83,7 @@ def test_rows_are_walked_selected_and_opened_by_keys(scene: Scene, visitor: Visi
     page.get_by_role("button", name="Retry 2 selected").wait_for()
     page.keyboard.press("k")
     page.keyboard.press("Enter")
-    page.wait_for_function("/^#.activities.[0-9a-f-]{36}$/.test(location.hash)")
+    page.wait_for_function("() => /^#.activities.[0-9a-f-]{36}$/.test(location.hash)")
     page.locator(".head .chip").first.wait_for()
     page.keyboard.press("r")
     page.get_by_role("dialog").get_by_role("button", name="Back").click()

@@ -42,7 +42,7 @@ def test_keys_turn_the_tabs_which_stay_in_the_address(scene: Scene, visitor: Vis
     page.keyboard.press("3")
     page.get_by_role("heading", name="Attempts").wait_for()
     page.keyboard.press("[")
-    page.wait_for_function("location.hash.endsWith('tab=timeline')")
+    page.wait_for_function("() => location.hash.endsWith('tab=timeline')")
     page.reload()
     page.get_by_role("button", name="Timeline", exact=True, pressed=True).first.wait_for()
 

@@ -124,7 +124,7 @@ def test_causes_are_narrowed_by_type(scene: Scene, visitor: Visitor) -> None:
     page = visitor.open(scene, PAGES["dead"])
     ready(page)
     page.get_by_label("type", exact=True).select_option("send_sms")
-    page.wait_for_function("document.querySelectorAll('tbody tr').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 1")
     assert "send_sms in mail" in page.locator("tbody").inner_text()
     page.reload()
     ready(page)

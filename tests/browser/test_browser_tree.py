@@ -115,7 +115,7 @@ def test_a_tree_is_walked_folded_and_opened_by_keys(still: Scene, visitor: Visit
     assert page.evaluate(AT) == ids[2]
     visitor.guard(page).excuse("404")
     page.keyboard.press("Enter")
-    page.wait_for_function(f"location.hash.endsWith('{ids[2]}')")
+    page.wait_for_function(f"() => location.hash.endsWith('{ids[2]}')")
 
 
 def test_the_focus_stays_on_its_row_while_the_tree_changes_and_is_scrolled(
@@ -147,7 +147,7 @@ def test_members_in_one_state_are_shown_with_what_they_are_below(
 ) -> None:
     page, _ = opened(still, visitor, grown(still, 3, 6))
     page.get_by_role("button", name="failed 1").click()
-    page.wait_for_function("document.querySelectorAll('tq-tree .rows > *').length === 3")
+    page.wait_for_function("() => document.querySelectorAll('tq-tree .rows > *').length === 3")
     page.reload()
     rows(page).nth(2).wait_for()
     assert rows(page).count() == 3
@@ -171,8 +171,8 @@ def test_a_graph_is_zoomed_moved_and_its_boxes_lead_to_members(
     page = visitor.open(still, f"#/activities/{still.ids['tree']}?tab=tree")
     ready(page)
     page.get_by_role("button", name="Graph", exact=True).click()
-    page.wait_for_function("location.hash.includes('as=graph')")
-    page.wait_for_function("document.querySelector('.graph > g').hasAttribute('transform')")
+    page.wait_for_function("() => location.hash.includes('as=graph')")
+    page.wait_for_function("() => document.querySelector('.graph > g').hasAttribute('transform')")
     box = page.locator("tq-graph .member").nth(2)
     size = width(box)
     page.get_by_role("button", name="Zoom in").click()
@@ -192,14 +192,14 @@ def test_a_graph_is_zoomed_moved_and_its_boxes_lead_to_members(
     assert page.locator("tq-graph [aria-current]").count() == 1
     box.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function(f"!location.hash.includes('{still.ids['tree']}')")
+    page.wait_for_function(f"() => !location.hash.includes('{still.ids['tree']}')")
 
 
 def test_a_graph_is_dragged_without_opening_what_lies_under_the_pointer(
     still: Scene, visitor: Visitor
 ) -> None:
     page, _ = opened(still, visitor, grown(still, 3, 6), "&as=graph")
-    page.wait_for_function("document.querySelector('.graph > g').hasAttribute('transform')")
+    page.wait_for_function("() => document.querySelector('.graph > g').hasAttribute('transform')")
     box = page.locator("tq-graph [aria-current]")
     (x, y), here = place(box), page.url
     page.mouse.move(x + 20, y + 20)
