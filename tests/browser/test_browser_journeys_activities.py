@@ -23,8 +23,8 @@ def test_a_filter_finds_activities_and_stays_in_the_address(scene: Scene, visito
     page.get_by_role("button", name="dead letter", exact=False).first.click()
     rows = page.get_by_role("table", name="Activities").get_by_role("row")
     page.wait_for_function(
-        "() => [...document.querySelectorAll('tbody tr')].length > 0 && [...document.querySelectorAll("
-        "'tbody tr')].every((row) => row.textContent.includes('charge_card'))"
+        "() => { const rows = [...document.querySelectorAll('tbody tr')];"
+        " return rows.length > 0 && rows.every((row) => row.textContent.includes('charge_card')) }"
     )
     found = rows.count()
     page.reload()
