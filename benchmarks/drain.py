@@ -72,7 +72,7 @@ def _transactions(ground: Ground, url: str) -> int:
         if still == 5:
             break
         seen = now
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two looks at a drain that goes on elsewhere
     return int(seen)
 
 

@@ -53,7 +53,7 @@ def _import_time(code: str = CODE) -> float:
 def _idle_memory(ground: Ground, url: str) -> float:
     """Resident megabytes, a second after it has begun to wait."""
     with worker(ground, url) as process:
-        time.sleep(1.0)
+        time.sleep(1.0)  # what is measured: its memory after a second of waiting
         status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
     if found is None:

@@ -46,4 +46,4 @@ def _wait_for(ground: Ground, url: str) -> None:
     while not ground.run(url, "SELECT 1 FROM taskq_workers"):
         if time.monotonic() > end:
             raise RuntimeError("the worker did not start")
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two looks whether it has started

@@ -24,7 +24,7 @@ def count_words(text: str) -> int:
 
 @taskq.activity
 def nap(seconds: float) -> str:
-    time.sleep(seconds)
+    time.sleep(seconds)  # a handler that blocks has a thread
     return "rested"
 
 

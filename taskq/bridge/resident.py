@@ -67,7 +67,7 @@ class ResidentBridge(Bridge):
             thread.abandon(call)
             await _real_end(call)
             raise
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nobody waits for the answer
             thread.abandon(call)
             raise
         return _late_answer(thread, call, deadline) if expired else call.result()
@@ -88,7 +88,7 @@ class ResidentBridge(Bridge):
             if expired:
                 thread.stop(call)
                 call.done.wait_sync(STOP_PATIENCE)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nobody waits for the answer
             thread.abandon(call)
             call.done.wait_sync(STOP_PATIENCE)
             raise

@@ -51,7 +51,7 @@ class StorageThread:
         """Start the thread. Raises RuntimeError, with nothing left open, when that is refused."""
         try:
             self._thread.start()
-        except BaseException:
+        except BaseException:  # whatever it was, the loop is closed
             self._loop.close()
             raise
 

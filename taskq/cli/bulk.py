@@ -119,7 +119,7 @@ class _Pace:
         """Until one more may follow those that are done."""
         if self._rate is not None:
             due = self._began + done / self._rate
-            time.sleep(max(0.0, due - time.monotonic()))
+            time.sleep(max(0.0, due - time.monotonic()))  # the rate; a command has no loop
 
 
 @contextmanager

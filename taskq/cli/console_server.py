@@ -42,7 +42,7 @@ def console_server(
         console = Console(found, options)
         check_exposure(host, console.access)
         return WebServer(MountedConsole(console), listener, base_path=base_path)
-    except BaseException:
+    except BaseException:  # whatever it was, the port is given back
         listener.close()
         raise
 

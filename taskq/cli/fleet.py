@@ -343,7 +343,7 @@ class Spawning:
                     pass_fds=passed,
                     process_group=0,
                 )
-            except BaseException:
+            except BaseException:  # whatever it was, no socket stays open
                 here.close()
                 raise
         return process, here

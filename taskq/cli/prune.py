@@ -129,8 +129,8 @@ def _pruned(
                 total = total.plus(part)
                 advance(part.activities)
                 if rate is not None:
-                    time.sleep(max(0.0, begun + total.trees / rate - time.monotonic()))
-    except BaseException:
+                    time.sleep(max(0.0, begun + total.trees / rate - time.monotonic()))  # the rate
+    except BaseException:  # also Ctrl-C: what is done is said
         say(f"{_said(total)} were deleted before that")
         raise
     return total

@@ -116,7 +116,7 @@ class PostgresBackend(CommonStore):
                 found = await self._callers.transact(
                     lambda session: look(session.raw, self.location, self._schema)
                 )
-        except BaseException:
+        except BaseException:  # cancelled too: no pool stays open
             await self._callers.close()
             raise
         for connections in (self._callers, self._engine):

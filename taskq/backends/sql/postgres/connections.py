@@ -38,7 +38,7 @@ async def part(connection: Raw) -> None:
         await connection.close(timeout=FAREWELL)
     except driver.BROKEN:
         connection.terminate()
-    except BaseException:
+    except BaseException:  # cancelled too: no socket stays open
         connection.terminate()
         raise
 

@@ -133,7 +133,7 @@ async def connect(dsn: str, *, timeout: float, prepared: bool) -> Raw:
             "timestamptz", schema="pg_catalog", encoder=_stored, decoder=_instant, format="tuple"
         )
         _keep_alive(connection._transport.get_extra_info("socket"))
-    except BaseException:
+    except BaseException:  # cancelled too: no socket stays open
         connection.terminate()
         raise
     raw: Raw = connection
