@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from uuid import UUID
@@ -26,8 +26,12 @@ with ThreadPoolExecutor(5) as pool:
 """
 
 
-def test_three_workers_run_two_hundred_activities_exactly_once(arena: Arena) -> None:
-    """promise:G6; the effects are counted, not the rows."""
+def test_three_workers_run_two_hundred_activities_exactly_once(
+    arenas: Callable[..., Arena],
+) -> None:
+    """promise:G6; the effects are counted, not the rows. Leases are longer than any stall of a busy
+    machine: where one ends, its activity runs again, as it should."""
+    arena = arenas(LEASE=60)
     activities = [arena.app.nap.build(0.15) for _ in range(200)]
     for loop in ("asyncio", "trio", "asyncio"):
         arena.worker(loop, "-c", "8")
@@ -36,8 +40,7 @@ def test_three_workers_run_two_hundred_activities_exactly_once(arena: Arena) -> 
     arena.until_all("completed")
 
     runs = arena.effects("start")
-    assert len(runs) == 200
-    assert {run["id"] for run in runs} == {activity.id.hex for activity in activities}
+    assert sorted(run["id"] for run in runs) == sorted(each.id.hex for each in activities)
     assert len({run["worker"] for run in runs}) == 3
     assert {(row["retry_count"], row["crash_count"]) for row in arena.rows()} == {(0, 0)}
 
