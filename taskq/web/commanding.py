@@ -22,7 +22,7 @@ from taskq.errors import (
     SerializationError,
     Unstorable,
 )
-from taskq.model import Status
+from taskq.model import Priority, Status
 from taskq.snapshot import ActivityInfo
 from taskq.web.console import Console, no_activity
 from taskq.web.problem import Problem
@@ -139,6 +139,14 @@ def answered(
     if not (again or ended) and status not in action.states:
         raise wrong_state(id, status, action)
     return Done(id=id, before=status, repeated=again)
+
+
+def given(asked: Struct, *names: str) -> dict[str, Any]:
+    """Those of these members that were given, a priority's name as the priority."""
+    said = {name: getattr(asked, name) for name in names}
+    if said.get("priority") is not None:
+        said["priority"] = Priority[said["priority"]]
+    return {name: value for name, value in said.items() if value is not None}
 
 
 async def exact(request: Request[Any, Any, Any], name: str) -> Mapping[str, object] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -14,13 +13,14 @@ from msgspec import Meta, Struct
 
 from taskq.calling import call_of, task_named
 from taskq.codec import to_json
-from taskq.model import OnDuplicate, Priority
+from taskq.model import OnDuplicate
 from taskq.web.commanding import (
     Asked,
     JsonObject,
     PriorityName,
     Seconds,
     exact,
+    given,
     refusals,
     who,
 )
@@ -59,6 +59,7 @@ class Enqueued(Struct, frozen=True, kw_only=True):
 
 _OPTIONS: Final = (
     "queue",
+    "priority",
     "delay",
     "run_at",
     "idempotency_key",
@@ -85,17 +86,10 @@ async def enqueue(
     arguments = await exact(request, "arguments") or {}
     with refusals():
         task = task_named(console.app.tasks, data.type)
-        activity = call_of(task, to_json(arguments, label=data.type), _options(data))
+        activity = call_of(task, to_json(arguments, label=data.type), given(data, *_OPTIONS))
         detail = {"type": activity.type, "queue": activity.queue}
         [receipt] = await console.app.operator.aenqueue([activity], detail=detail, **asked)
     return Enqueued(id=receipt.id, created=receipt.created)
-
-
-def _options(asked: EnqueueAsked) -> Mapping[str, Any]:
-    given = {name: getattr(asked, name) for name in _OPTIONS}
-    if asked.priority is not None:
-        given["priority"] = Priority[asked.priority]
-    return {name: value for name, value in given.items() if value is not None}
 
 
 ENQUEUE = (enqueue,)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from taskq.calling import call_of, task_named
 from taskq.codec import to_json
 from taskq.errors import InvalidState
-from taskq.model import Activity, Priority
+from taskq.model import Activity
 from taskq.schedule import CatchUp, Overlap, ScheduleInfo
 from taskq.schedules import ScheduleOptions
 from taskq.web.commanding import (
@@ -24,6 +24,7 @@ from taskq.web.commanding import (
     PriorityName,
     Seconds,
     exact,
+    given,
     refusals,
     repeated,
     who,
@@ -203,15 +204,6 @@ def _other_call(
     return call_of(task_named(console.app.tasks, type), payload, options)
 
 
-def _options(asked: TimesAsked) -> Mapping[str, object]:
-    given: dict[str, object] = {}
-    if asked.queue is not None:
-        given["queue"] = asked.queue
-    if asked.priority is not None:
-        given["priority"] = Priority[asked.priority]
-    return given
-
-
 async def _there(console: Console, name: str) -> ScheduleInfo:
     """The schedule. Raises Problem 404."""
     try:
@@ -220,10 +212,12 @@ async def _there(console: Console, name: str) -> ScheduleInfo:
         raise Problem(404, "not_found", str(error)) from error
 
 
+def _options(asked: TimesAsked) -> dict[str, Any]:
+    return given(asked, "queue", "priority")
+
+
 def _times(asked: TimesAsked) -> ScheduleOptions:
-    given = {name: getattr(asked, name) for name in _TIMES}
-    said = {name: value for name, value in given.items() if value is not None}
-    return cast("ScheduleOptions", said)
+    return cast("ScheduleOptions", given(asked, *_TIMES))
 
 
 _TIMES: Final = ("cron", "every", "tz", "catch_up", "overlap", "jitter")

@@ -12,6 +12,7 @@ import { showFindings } from "../parts/findings.js";
 import { panel } from "../parts/status.js";
 import { control, TOP, Trends } from "../parts/trends.js";
 
+const NOBODY = { type: [], queue: [] };
 const PRIORITIES = { critical: "failed", high: "retrying", normal: "accent", low: "edge" };
 
 class Overview extends Page {
@@ -25,6 +26,7 @@ class Overview extends Page {
     this.priorities = h("ul", { class: "bars" });
     this.queues = h("ul", { class: "bars" });
     this.trends = new Trends(this, ["none", "type", "queue"]);
+    this.names = null;
     this.shown = [
       this.cards,
       panel("What needs attention", null, this.calm, this.findings),
@@ -55,18 +57,19 @@ class Overview extends Page {
     const ask = (how) => get("series", { window: view.window, top: TOP, ...how }, signal);
     const all = ask({ by: "none" });
     const whole = view.by === "none" && !view.type && !view.queue;
-    const [stats, series, lines, attention, names] = await Promise.all([
-      get("stats", {}, signal), all, whole ? all : ask({ by: view.by, type: view.type, queue: view.queue }), get("attention", {}, signal), this.data?.names ?? known(signal),
+    const [stats, series, lines, attention] = await Promise.all([
+      get("stats", {}, signal), all, whole ? all : ask({ by: view.by, type: view.type, queue: view.queue }), get("attention", {}, signal),
     ]);
-    return { view, stats, series, lines, attention, names };
+    return { view, stats, series, lines, attention };
   }
 
   draw(data) {
     const { stats, series, attention } = data;
     this.data = data;
-    const ever = stats.workers || Object.values(stats.by_status).some(Boolean) || Object.keys(series.lines[0].total).length;
-    listed(this.choices, ever ? this.#controls() : [], ({ name }) => name, (each) => (each.of === undefined ? control(each) : whose(each)));
-    redraw(this.body, ever ? this.shown : [this.cards, (this.begin ??= START())]);
+    this.ever = stats.workers || Object.values(stats.by_status).some(Boolean) || Object.keys(series.lines[0].total).length;
+    this.#steer();
+    if (!this.names) this.#ask();
+    redraw(this.body, this.ever ? this.shown : [this.cards, (this.begin ??= START())]);
     this.#numbers(stats);
     this.trends.show(data.lines);
     const cut = attention.cut && h("p", { class: "soft" }, "There is more of a kind than is shown here.");
@@ -74,11 +77,23 @@ class Overview extends Page {
     showFindings(this.findings, attention);
   }
 
+  /** Names to choose from are asked for once something is shown: nothing waits for them. Without an
+   * answer they are asked for again with the next drawing. */
+  async #ask() {
+    this.names = NOBODY;
+    this.names = await known(this.signal).catch(() => null);
+    if (this.names) this.#steer();
+  }
+
+  #steer() {
+    listed(this.choices, this.ever ? this.#controls() : [], ({ name }) => name, (each) => (each.of === undefined ? control(each) : whose(each)));
+  }
+
   #controls() {
     const { type, queue } = this.view;
     const of = type ? `type:${type}` : queue ? `queue:${queue}` : "";
     const [lines, ...more] = this.trends.controls;
-    return [lines, { name: "Of", of, names: this.data.names }, ...more];
+    return [lines, { name: "Of", of, names: this.names ?? NOBODY }, ...more];
   }
 
   #numbers(stats) {
