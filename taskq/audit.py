@@ -49,11 +49,17 @@ def named(ids: Sequence[UUID]) -> str:
     return str(ids[0]) if len(ids) == 1 else f"{len(ids)} activities"
 
 
+def unchanged(detail: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+    """The detail of a command that left these of what it was about as they were."""
+    return {**detail, "unchanged": list(names)}
+
+
 class AuditEntry(Struct, frozen=True, kw_only=True):
     """One command that was carried out. ``at`` is aware UTC, by the store's clock.
 
     ``number`` grows with time. ``action`` is a verb (``retry``, ``queue.pause``,
-    ``schedule.create``), ``target`` what it was done to, for people; ``detail`` is a JSON object.
+    ``schedule.create``), ``target`` what it was done to, for people; ``detail`` is a JSON object,
+    whose ``unchanged`` has the ids or names of what the command left as it was, if anything.
     """
 
     number: int
@@ -64,6 +70,16 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     target: str = ""
     detail: Mapping[str, object] = field(default_factory=dict[str, object])
     command_id: UUID | None = None
+
+
+def effect(entry: AuditEntry) -> str:
+    """What a command did not change, for people; nothing where it changed all that it was about."""
+    left, ids = entry.detail.get("unchanged"), entry.detail.get("ids")
+    if not isinstance(left, list):
+        return ""
+    number = len(cast("list[object]", left))
+    whole = len(cast("list[object]", ids)) if isinstance(ids, list) else 1
+    return "nothing changed" if number >= whole else f"{number} unchanged"
 
 
 def repeated(entry: AuditEntry, action: str) -> list[Receipt]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from taskq.audit import AuditEntry
+from taskq.audit import AuditEntry, effect
 from taskq.cli.command import Command
 from taskq.cli.output import emit_json, emit_table, say
 from taskq.cli.target import opened, target_options
@@ -43,6 +43,6 @@ def audit_command(
 
 
 def _row(entry: AuditEntry) -> tuple[str, ...]:
-    names = (entry.actor, entry.action, entry.target)
-    texts = (shortened(each, 60) for each in names)
+    target = ", ".join(filter(None, (entry.target, effect(entry))))
+    texts = (shortened(each, 60) for each in (entry.actor, entry.action, target))
     return str(entry.number), moment(entry.at), *texts, shortened(entry.reason, 100)

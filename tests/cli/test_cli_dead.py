@@ -196,6 +196,17 @@ def test_an_operators_cancel_is_on_record(cli, shelf) -> None:
     assert entry["actor"].startswith("cli")
 
 
+def test_a_command_that_changed_nothing_says_so_in_the_record(cli, shelf) -> None:
+    done = str(shelf.greet.delay("ada").id)
+    shelf.end(Succeeded('"hello"'))
+    waiting = str(shelf.greet.delay("grace").id)
+
+    cli("cancel", done, "--yes")
+    assert f"{done}, nothing changed" in cli("audit").stdout
+    cli("cancel", done, waiting, "--yes")
+    assert "2 activities, 1 unchanged" in cli("audit").stdout
+
+
 def test_what_has_ended_is_deleted(cli, shelf) -> None:
     """seed:N16"""
     done = str(shelf.greet.delay("ada").id)

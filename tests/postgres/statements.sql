@@ -343,7 +343,7 @@ WHERE anon_1.priority = best.level ORDER BY anon_1.risen DESC, anon_1.ready_at, 
  LIMIT $8 FOR UPDATE SKIP LOCKED))) AND (SELECT set_config('synchronous_commit', 'on', true) AS set_config_1) IS NOT NULL RETURNING taskq_activities.id, taskq_activities.worker, taskq_activities.claim, taskq_activities.type, taskq_activities.queue, taskq_activities.payload, taskq_activities.root_id, taskq_activities.origin_id, taskq_activities.created_at, taskq_activities.ready_at, taskq_activities.parent_id, taskq_activities.depth, taskq_activities.generation, taskq_activities.step, taskq_activities.priority, taskq_activities.retry_count, taskq_activities.crash_count, taskq_activities.max_retries, taskq_activities.max_crashes, taskq_activities.timeout_ms, taskq_activities.policy, taskq_activities.metadata, taskq_activities.tags, taskq_activities.source, taskq_activities.correlation_id, taskq_activities.user_id, taskq_activities.started_at, taskq_activities.expires_at, taskq_activities.deadline_at, taskq_activities.isolate;
 
 -- audit
-INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING;
+INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES ($1::BIGINT, $2::TIMESTAMP WITH TIME ZONE, $3::VARCHAR, $4::VARCHAR, $5::VARCHAR, $6::VARCHAR, $7::VARCHAR, $8::UUID) ON CONFLICT (command_id) DO NOTHING RETURNING taskq_audit.id;
 
 -- listed by cause
 WITH RECURSIVE steps(value) AS
@@ -362,6 +362,9 @@ WHERE steps.value IS NOT NULL
 FROM taskq_activities
 WHERE taskq_activities.fingerprint = anon_1.value AND NOT coalesce((taskq_activities.user_id || '') IS NOT NULL, false) ORDER BY taskq_activities.id DESC
  LIMIT $2) AS anon_2 ON true GROUP BY anon_1.value, anon_2.queue, anon_2.status ORDER BY anon_1.value;
+
+-- audit of what is left as it was
+UPDATE taskq_audit SET detail=$1::VARCHAR WHERE taskq_audit.id = $2::BIGINT;
 
 -- audit entries
 SELECT taskq_audit.id, taskq_audit.at, taskq_audit.actor, taskq_audit.action, taskq_audit.reason, taskq_audit.target, taskq_audit.detail, taskq_audit.command_id

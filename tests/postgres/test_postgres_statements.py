@@ -128,6 +128,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "audit", auditing.on_postgres()
     by_cause = causes.counted_each(narrowed(Filter(), parsed("-user:*")), FIRST)
     yield "listed by cause", by_cause
+    yield "audit of what is left as it was", auditing.amended()
     yield "audit entries", auditing.recorded()
     for each in (*SCHEDULES, schedule_rows.add_on_postgres, schedule_rows.fire_on_postgres):
         yield each.__name__, each()

@@ -595,7 +595,10 @@ WHERE waiting.status = 'pending' AND waiting.queue = best.queue AND waiting.isol
  LIMIT :limit OFFSET :param_4) AND taskq_activities.status = 'pending' RETURNING id, worker, claim, type, queue, payload, root_id, origin_id, created_at, ready_at, parent_id, depth, generation, step, priority, retry_count, crash_count, max_retries, max_crashes, timeout_ms, policy, metadata, tags, source, correlation_id, user_id, started_at, expires_at, deadline_at, isolate;
 
 -- audit
-INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES (:id, :at, :actor, :action, :reason, :target, :detail, :command_id) ON CONFLICT (command_id) DO NOTHING;
+INSERT INTO taskq_audit (id, at, actor, action, reason, target, detail, command_id) VALUES (:id, :at, :actor, :action, :reason, :target, :detail, :command_id) ON CONFLICT (command_id) DO NOTHING RETURNING id;
+
+-- audit of what is left as it was
+UPDATE taskq_audit SET detail=:new_detail WHERE taskq_audit.id = :of_id;
 
 -- audit entries
 SELECT taskq_audit.id, taskq_audit.at, taskq_audit.actor, taskq_audit.action, taskq_audit.reason, taskq_audit.target, taskq_audit.detail, taskq_audit.command_id

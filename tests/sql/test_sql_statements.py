@@ -149,6 +149,7 @@ def all_statements() -> Iterator[tuple[str, Executable]]:
     yield "claim (aging)", aging.claim(typed=False)
     yield "claim of types (aging)", aging.claim(typed=True)
     yield "audit", auditing.on_sqlite()
+    yield "audit of what is left as it was", auditing.amended()
     yield "audit entries", auditing.recorded()
     yield "audit entries of commands", auditing.of_commands()
     for each in (*SCHEDULES, schedule_rows.add_on_sqlite, schedule_rows.fire_on_sqlite):

@@ -261,6 +261,11 @@ class MemoryBackend(MemoryOperator, MemoryPruner, MemoryQueues, MemorySchedules)
                 cancel(self._tables, row, now, changes, tree=tree, command=command)
                 if tree:
                     cancel_below(self._tables, row.id, now, changes)
+            if command:
+                done = {
+                    id for id, (status, below) in before.items() if below or not status.terminal
+                }
+                self._leave(id for id in dict.fromkeys(ids) if id not in done)
         self._tell(changes)
         return {id: Cancellation(*met) for id, met in before.items()}
 

@@ -60,7 +60,7 @@ class MemoryOperator(MemoryRecorder):
         def digests() -> dict[str, object]:
             return _digests(self._tables, RETRYABLE_BY_OPERATOR, places, edited)
 
-        return self._change(ids, command, "retry", RETRYABLE_BY_OPERATOR, change, digests)
+        return self._change(ids, command, "retry", _in(RETRYABLE_BY_OPERATOR), change, digests)
 
     async def run_now(self, ids: Sequence[UUID], *, command: Command) -> Mapping[UUID, Status]:
         """See ``Operator.run_now``."""
@@ -68,7 +68,7 @@ class MemoryOperator(MemoryRecorder):
         def change(row: Row, now: datetime) -> None:
             self._reschedule(row, now, now, command)
 
-        return self._change(ids, command, "run_now", STARTABLE_BY_OPERATOR, change)
+        return self._change(ids, command, "run_now", _in(STARTABLE_BY_OPERATOR), change)
 
     async def reschedule(
         self, ids: Sequence[UUID], when: datetime, *, command: Command
@@ -81,8 +81,8 @@ class MemoryOperator(MemoryRecorder):
         def detail() -> dict[str, object]:
             return {"when": when.isoformat()}
 
-        states = RESCHEDULABLE_BY_OPERATOR
-        return self._change(ids, command, "reschedule", states, change, detail)
+        fits = _in(RESCHEDULABLE_BY_OPERATOR)
+        return self._change(ids, command, "reschedule", fits, change, detail)
 
     async def set_priority(
         self, ids: Sequence[UUID], priority: Priority, *, command: Command
@@ -91,8 +91,6 @@ class MemoryOperator(MemoryRecorder):
 
         def change(row: Row, now: datetime) -> None:
             before = row.activity.priority
-            if before is priority:
-                return
             detail = {**who(command), "from": before.name, "to": priority.name}
             row.note(Note.PRIORITY_CHANGED, now, detail, None)
             row.activity = replace(row.activity, priority=priority)
@@ -101,19 +99,21 @@ class MemoryOperator(MemoryRecorder):
         def detail() -> dict[str, object]:
             return {"priority": priority.name}
 
-        states = REORDERABLE_BY_OPERATOR
-        return self._change(ids, command, "set_priority", states, change, detail)
+        def fits(row: Row) -> bool:
+            return row.status in REORDERABLE_BY_OPERATOR and row.activity.priority is not priority
+
+        return self._change(ids, command, "set_priority", fits, change, detail)
 
     def _change(
         self,
         ids: Sequence[UUID],
         command: Command,
         action: str,
-        states: Collection[Status],
+        fits: Callable[[Row], bool],
         change: Callable[[Row, datetime], None],
         detail: Callable[[], Mapping[str, object]] = dict,
     ) -> Mapping[UUID, Status]:
-        """Change those that are in one of ``states``, and record it; what each was before."""
+        """Change those that fit, and record it; what each was before."""
         changes = Changes()
         with self._lock:
             now = self._clock.now()
@@ -123,10 +123,12 @@ class MemoryOperator(MemoryRecorder):
             before = {row.id: row.status for row in rows}
             if not self._recorded_of(now, command, action, ids, **detail()):
                 return before
-            for row in rows:
-                if row.status in states:
-                    change(row, now)
-                    changes.moved(row.id, row.status)
+            fitting = [row for row in rows if fits(row)]
+            for row in fitting:
+                change(row, now)
+                changes.moved(row.id, row.status)
+            done = {row.id for row in fitting}
+            self._leave(id for id in dict.fromkeys(ids) if id not in done)
         self._tell(changes)
         return before
 
@@ -176,3 +178,7 @@ def _digests(
         if row.status in states
     }
     return {"edited": digests} if digests else {}
+
+
+def _in(states: Collection[Status]) -> Callable[[Row], bool]:
+    return lambda row: row.status in states

@@ -27,6 +27,9 @@ class MemoryPruner(MemoryRecorder):
             answer = {id: _deletion(tree, fresh=fresh) for id, tree in trees.items()}
             gone = [tree for id, tree in trees.items() if answer[id].deleted]
             self._remove([row for tree in gone for row in tree], changes)
+            if fresh:
+                kept = (id for id in dict.fromkeys(ids) if id not in answer or answer[id].alive)
+                self._leave(kept)
         self._tell(changes)
         return answer
 

@@ -39,8 +39,10 @@ class MemoryQueues(MemoryRecorder):
         """See ``Queues.pause``."""
         with self._lock:
             now = self._clock.now()
-            new = self._recorded(now, command, f"{kind}.pause", target=name)
-            new = new and (kind, name) not in self._tables.pauses
+            recorded = self._recorded(now, command, f"{kind}.pause", target=name)
+            new = recorded and (kind, name) not in self._tables.pauses
+            if recorded:
+                self._leave([] if new else [name])
             if new:
                 self._tables.pauses[kind, name] = Pause(
                     kind=kind, name=name, since=now, by=command.actor, reason=command.reason
@@ -53,6 +55,8 @@ class MemoryQueues(MemoryRecorder):
         with self._lock:
             recorded = self._recorded(self._clock.now(), command, f"{kind}.resume", target=name)
             ended = recorded and self._tables.pauses.pop((kind, name), None) is not None
+            if recorded:
+                self._leave([] if ended else [name])
         self._tell(Changes(control=ended))
         return ended
 

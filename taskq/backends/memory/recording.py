@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from taskq.audit import AuditEntry, Command, named
+from msgspec.structs import replace
+
+from taskq.audit import AuditEntry, Command, named, unchanged
 from taskq.backends.changes import Changes
 from taskq.backends.memory.reader import MemoryReader
 
@@ -40,6 +42,13 @@ class MemoryRecorder(MemoryReader, ABC):
         different = list(dict.fromkeys(ids))
         detail = {"ids": [str(id) for id in different], **more}
         return self._recorded(now, command, action, target=named(different), detail=detail)
+
+    def _leave(self, those: Iterable[object]) -> None:
+        """What was just recorded has left these as they were: the record says so, if any."""
+        names = [str(each) for each in those]
+        if names:
+            entry = self._tables.audit[-1]
+            self._tables.audit[-1] = replace(entry, detail=unchanged(entry.detail, names))
 
     def _is_known(self, command: Command) -> bool:
         """Whether it is in the record already."""

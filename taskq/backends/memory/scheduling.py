@@ -75,6 +75,7 @@ class MemorySchedules(MemoryRecorder):
                 return before
             after = scheduled.paused(before, now, paused=paused)
             self._tables.schedules[name] = after
+            self._leave([name] if after is before else [])
         self._tell(Changes(ready=not paused))
         return after
 

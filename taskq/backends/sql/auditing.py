@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Connection, Executable, bindparam, or_, select
+from msgspec import Struct
+from sqlalchemy import Connection, Executable, bindparam, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from taskq.audit import AuditEntry, Command
+from taskq.audit import AuditEntry, Command, unchanged
 from taskq.backends.instants import FIRST
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.rows import Record, detail_text
 from taskq.backends.sql.tables import audit
+
+
+class Written(Struct, frozen=True):
+    """The row of a command, by its number, with the ``detail`` that it has."""
+
+    number: int
+    detail: Mapping[str, object]
 
 
 def record(
@@ -27,8 +35,8 @@ def record(
     *,
     target: str = "",
     detail: Mapping[str, object] | None = None,
-) -> bool:
-    """Write a command down, in the caller's transaction; False where its id is there already: then
+) -> Written | None:
+    """Write a command down, in the caller's transaction; None where its id is there already: then
     the caller changes nothing. Call it before anything else, so that one of two waits here."""
     values = {
         "at": now,
@@ -40,7 +48,16 @@ def record(
         "command_id": command.id,
     }
     written = on_postgres() if connection.dialect.name == "postgresql" else on_sqlite()
-    return connection.execute(written, values).rowcount > 0
+    number = connection.execute(written, values).scalar()
+    return None if number is None else Written(number, detail or {})
+
+
+def leave(connection: Connection, written: Written, those: Iterable[object]) -> None:
+    """A command left some of what it was about as it was: its row says which, if any."""
+    names = [str(each) for each in those]
+    if names:
+        detail = detail_text(unchanged(written.detail, names))
+        connection.execute(amended(), {"of_id": written.number, "new_detail": detail})
 
 
 def entries(
@@ -85,13 +102,23 @@ def _detail(text: str | None) -> Mapping[str, object]:
 @cache
 def on_sqlite() -> Executable:
     """Insert a row, unless its ``command_id`` is there."""
-    return sqlite.insert(audit).on_conflict_do_nothing(index_elements=["command_id"])
+    new = sqlite.insert(audit).on_conflict_do_nothing(index_elements=["command_id"])
+    return new.returning(audit.c.id)
 
 
 @cache
 def on_postgres() -> Executable:
     """The same."""
-    return postgresql.insert(audit).on_conflict_do_nothing(index_elements=["command_id"])
+    new = postgresql.insert(audit).on_conflict_do_nothing(index_elements=["command_id"])
+    return new.returning(audit.c.id)
+
+
+@cache
+def amended() -> Executable:
+    """The row ``of_id`` with another detail."""
+    return (
+        update(audit).where(audit.c.id == bindparam("of_id")).values(detail=bindparam("new_detail"))
+    )
 
 
 @cache

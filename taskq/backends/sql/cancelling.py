@@ -20,7 +20,7 @@ from taskq.backends import Cancellation
 from taskq.backends.changes import Changes
 from taskq.backends.sql import rows, statements
 from taskq.backends.sql.chunks import chunked
-from taskq.backends.sql.operating import recorded
+from taskq.backends.sql.operating import leave, recorded
 from taskq.backends.sql.rows import Record
 from taskq.backends.sql.settling import Holding, holdings
 from taskq.backends.timeline import who
@@ -38,12 +38,16 @@ def cancel(
 ) -> tuple[Mapping[UUID, Cancellation], Changes]:
     """See ``Backend.cancel``."""
     changes = Changes()
-    if command is not None and not recorded(connection, now, command, "cancel", ids):
+    written = None if command is None else recorded(connection, now, command, "cancel", ids)
+    if command is not None and written is None:
         known = holdings(connection, sorted(set(ids)))
         return {id: Cancellation(row.status) for id, row in known.items()}, changes
     met = _cancel(connection, now, ids, changes, tree=tree, command=command)
     before = {id: row.status for id, row in met.items()}
     below = _cancel_below(connection, now, before, changes) if tree else Counter[UUID]()
+    if written is not None:
+        done = {id for id, status in before.items() if below[id] or not status.terminal}
+        leave(connection, written, ids, done)
     return {id: Cancellation(status, below[id]) for id, status in before.items()}, changes
 
 

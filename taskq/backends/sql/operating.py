@@ -14,6 +14,7 @@ from taskq.backends.arrival import isolated
 from taskq.backends.changes import Changes
 from taskq.backends.instants import later
 from taskq.backends.sql import auditing, operating_statements, rows, statements
+from taskq.backends.sql.auditing import Written
 from taskq.backends.sql.chunks import chunked
 from taskq.backends.sql.keying import keys_kept_still
 from taskq.backends.sql.rows import Record
@@ -49,7 +50,8 @@ def retry(
     old = _payloads(connection, set(arguments).intersection(different))
     edited = {str(id): hashlib.sha256(payload.encode()).hexdigest() for id, payload in old.items()}
     detail: dict[str, object] = {"edited": edited} if edited else {}
-    if not recorded(connection, now, command, "retry", different, detail):
+    written = recorded(connection, now, command, "retry", different, detail)
+    if written is None:
         return _present(connection, different), Changes()
     found = _chosen(connection, different)
     again = [row for row in found if Status(row.status) in RETRYABLE_BY_OPERATOR]
@@ -68,6 +70,7 @@ def retry(
         for row in again
     }
     _note(connection, now, Note.RETRIED, again, details)
+    leave(connection, written, different, {row.id for row in again})
     return _before(found), Changes(ready=bool(again))
 
 
@@ -93,12 +96,14 @@ def reschedule(
         ready_at: datetime = row.ready_at
         return {**who(command), "ready_at": ready_at.isoformat()}
 
-    if not recorded(connection, now, command, action, ids, detail):
+    written = recorded(connection, now, command, action, ids, detail)
+    if written is None:
         return _present(connection, ids), Changes()
     found = _chosen(connection, ids)
     those = [row for row in found if Status(row.status) in states]
     _change(connection, operating_statements.reschedule(), those, values)
     _note(connection, now, Note.RESCHEDULED, those, {row.id: noted(row) for row in those})
+    leave(connection, written, ids, {row.id for row in those})
     return _before(found), Changes(ready=bool(those))
 
 
@@ -112,7 +117,8 @@ def set_priority(
 ) -> Answer:
     """See ``Operator.set_priority``."""
     detail = {"priority": priority.name}
-    if not recorded(connection, now, command, "set_priority", ids, detail):
+    written = recorded(connection, now, command, "set_priority", ids, detail)
+    if written is None:
         return _present(connection, ids), Changes()
     found = _chosen(connection, ids)
     those = [
@@ -127,6 +133,7 @@ def set_priority(
         for row in those
     }
     _note(connection, now, Note.PRIORITY_CHANGED, those, details)
+    leave(connection, written, ids, {row.id for row in those})
     return _before(found), Changes(ready=bool(those))
 
 
@@ -137,14 +144,21 @@ def recorded(
     action: str,
     ids: Sequence[UUID],
     more: Mapping[str, object] | None = None,
-) -> bool:
-    """Whether a command about these is new; it is in the record then. None is about nothing."""
+) -> Written | None:
+    """The row of a command about these, if it is new. No command is about nothing."""
     if not ids:
-        return False
+        return None
     different = list(dict.fromkeys(ids))
     detail = {"ids": [str(id) for id in different], **(more or {})}
     target = named(different)
     return auditing.record(connection, now, command, action, target=target, detail=detail)
+
+
+def leave(
+    connection: Connection, written: Written, ids: Sequence[UUID], changed: Collection[UUID]
+) -> None:
+    """Of these the command has changed some only: its row says which it has not."""
+    auditing.leave(connection, written, (id for id in dict.fromkeys(ids) if id not in changed))
 
 
 # -- parts --

@@ -37,7 +37,8 @@ def pause(
     connection: Connection, now: datetime, kind: Kind, name: str, command: Command
 ) -> tuple[bool, Changes]:
     """See ``Queues.pause``."""
-    if not auditing.record(connection, now, command, f"{kind}.pause", target=name):
+    written = auditing.record(connection, now, command, f"{kind}.pause", target=name)
+    if written is None:
         return False, Changes()
     values = {
         "kind": kind.value,
@@ -47,8 +48,9 @@ def pause(
         "reason": command.reason or None,
         "updated_at": now,
     }
-    written = pause_on_postgres() if connection.dialect.name == "postgresql" else pause_on_sqlite()
-    new = connection.execute(written, values).rowcount > 0
+    begun = pause_on_postgres() if connection.dialect.name == "postgresql" else pause_on_sqlite()
+    new = connection.execute(begun, values).rowcount > 0
+    auditing.leave(connection, written, [] if new else [name])
     return new, Changes(control=new)
 
 
@@ -56,10 +58,12 @@ def resume(
     connection: Connection, now: datetime, kind: Kind, name: str, command: Command
 ) -> tuple[bool, Changes]:
     """See ``Queues.resume``."""
-    if not auditing.record(connection, now, command, f"{kind}.resume", target=name):
+    written = auditing.record(connection, now, command, f"{kind}.resume", target=name)
+    if written is None:
         return False, Changes()
     values = {"of_kind": kind.value, "of_name": name}
     ended = connection.execute(end_pause(), values).rowcount > 0
+    auditing.leave(connection, written, [] if ended else [name])
     return ended, Changes(control=ended)
 
 

@@ -67,6 +67,9 @@ def delete(
     going = [tree for top, tree in trees.items() if fresh and not alive[top]]
     gone = sorted({id for tree in going for id in tree})
     _remove(connection, gone, keys_kept_still(connection, gone), changes)
+    if fresh:
+        kept = [id for id in dict.fromkeys(ids) if id not in trees or alive[id]]
+        auditing.leave(connection, fresh, kept)
     return {
         top: Deletion(status, len(tree) if fresh and not alive[top] else 0, alive[top])
         for top, tree in trees.items()

@@ -15,6 +15,7 @@ from taskq.backends.changes import Changes
 from taskq.backends.scheduling import Due, Fired, Place
 from taskq.backends.sql import auditing, rows
 from taskq.backends.sql import schedule_rows as stored
+from taskq.backends.sql.auditing import Written
 from taskq.backends.sql.doors import Doors
 from taskq.backends.sql.inspecting import SqlInspector
 from taskq.backends.sql.schedule_rows import Refused
@@ -139,11 +140,12 @@ def pause(
 ) -> tuple[ScheduleInfo, Changes]:
     """See ``Schedules.pause_schedule``. Raises Refused."""
     verb = "schedule.pause" if paused else "schedule.resume"
-    before, recorded = _commanded(connection, now, name, command, verb)
-    if not recorded:
+    before, written = _commanded(connection, now, name, command, verb)
+    if written is None:
         return before, Changes()
     after = scheduled.paused(before, now, paused=paused)
     stored.write(connection, after, new=False)
+    auditing.leave(connection, written, [name] if after is before else [])
     return after, Changes(ready=not paused)
 
 
@@ -152,10 +154,10 @@ def trigger(
 ) -> tuple[bool, Changes]:
     """See ``Schedules.trigger_schedule``. Raises Refused."""
     about = {"ids": [str(id)]}
-    info, recorded = _commanded(connection, now, name, command, "schedule.trigger", about)
-    if recorded:
+    info, written = _commanded(connection, now, name, command, "schedule.trigger", about)
+    if written is not None:
         _store(connection, now, [scheduled.triggered(info, id)])
-    return True, Changes(ready=recorded)
+    return True, Changes(ready=written is not None)
 
 
 def delete(
@@ -225,10 +227,10 @@ def _commanded(
     command: Command,
     verb: str,
     detail: Mapping[str, object] | None = None,
-) -> tuple[ScheduleInfo, bool]:
-    """The schedule, and whether the command is new. Raises Refused for an unknown name."""
-    recorded = auditing.record(connection, now, command, verb, target=name, detail=detail)
+) -> tuple[ScheduleInfo, Written | None]:
+    """The schedule, and the command's row, if it is new. Raises Refused for an unknown name."""
+    written = auditing.record(connection, now, command, verb, target=name, detail=detail)
     info = stored.locked(connection, name)
     if info is None:
         raise Refused
-    return info, recorded
+    return info, written

@@ -98,6 +98,32 @@ class OperatorCommandTests:
         assert (await harness.info(one.id), await harness.info(other.id)) == before
         assert len(await record(harness)) == 1
 
+    @pytest.mark.parametrize("action", (*COMMANDS, "delete"))
+    async def test_the_record_says_what_a_command_left_as_it_was(
+        self, harness: Harness, action: str
+    ) -> None:
+        """What had ended, or still ran, and what nobody knows."""
+        fitting = {**FITTING, "delete": Status.CANCELLED}.get(action, Status.PENDING)
+        other = Status.PROCESSING if action == "delete" else Status.COMPLETED
+        left, unknown = await harness.bring(call(), other), new_id()
+        moved = await harness.bring(call(), fitting)
+
+        await do(harness, action, left, moved, unknown)
+        await do(harness, action, left)
+
+        nothing, partly = await record(harness)
+        assert partly.detail["unchanged"] == [str(left), str(unknown)]
+        assert partly.detail["ids"] == [str(left), str(moved), str(unknown)]
+        assert nothing.detail["unchanged"] == nothing.detail["ids"] == [str(left)]
+
+    async def test_a_priority_that_it_has_is_no_change(self, harness: Harness) -> None:
+        id = await harness.bring(call(), Status.PENDING)
+        await do(harness, "set_priority", id)
+        await do(harness, "set_priority", id)
+
+        again, first = await record(harness)
+        assert again.detail["unchanged"] == [str(id)] and "unchanged" not in first.detail
+
     async def test_no_ids_are_no_command(self, harness: Harness) -> None:
         for action in COMMANDS:
             assert await do(harness, action) == {}

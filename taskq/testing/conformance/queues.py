@@ -61,6 +61,8 @@ class PauseTests:
         assert not await pause(harness, "mail", command=Command(actor="bob"))
         assert not await resume(harness, "mail", Kind.TYPE)
         assert await harness.call(harness.backend.pauses) == before
+        found = await harness.call(harness.backend.audit)
+        assert [entry.detail.get("unchanged") for entry in found] == [["mail"], ["mail"], None]
 
         assert await resume(harness, "mail")
         assert not await resume(harness, "mail")

@@ -244,6 +244,15 @@ class ScheduleTests:
         assert await info(harness) == paused
         assert first.declared and (await info(harness, "other")).declared
 
+    async def test_the_record_says_that_a_pause_changed_nothing(self, harness: Harness) -> None:
+        await harness.call(harness.backend.declare_schedules, [schedule()])
+        await pause(harness, paused=True)
+        await pause(harness, paused=True)
+
+        first, second = await actions(harness)
+        assert "unchanged" not in first.detail
+        assert second.detail["unchanged"] == [second.target]
+
     async def test_declared_otherwise_it_is_replaced_and_stays_paused(
         self, harness: Harness
     ) -> None:
