@@ -41,7 +41,7 @@ class Activities extends Page {
     this.bulk = h("div", { class: "row" });
     this.news = h("div", { class: "news-of-list", role: "status" });
     this.more = h("div", { class: "row" });
-    this.table = table({ label: "Activities", columns: chosen(), href: (item) => link(["activities", item.id]), selectable: may("operator"), hidden: true });
+    this.table = table({ label: "Activities", className: "paired", columns: chosen(), href: (item) => link(["activities", item.id]), selectable: may("operator"), hidden: true });
     const asked = h("div", { class: "row asked" }, h("div", { class: "grow" }, this.filterBox), this.narrowing.narrow);
     const above = h("div", { class: "row above" }, this.found, this.bulk, this.news, this.narrowing.order, columnsMenu());
     this.body.append(this.tabs, asked, this.problem, above, this.table, this.more);
