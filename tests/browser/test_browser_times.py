@@ -97,7 +97,7 @@ def test_an_edit_leaves_alone_what_is_hidden(scene: Scene, visitor: Visitor) -> 
     page.get_by_role("button", name="Interval").click()
     page.get_by_label("Every").fill("3")
     page.get_by_label("Unit").select_option("days")
-    page.get_by_text("every 3d").wait_for()
+    page.get_by_text("every 3 d").wait_for()
     page.get_by_role("button", name="Save").click()
     page.get_by_role("heading", name="weekly digest", level=1, exact=True).wait_for()
     changed = schedule(scene, "weekly digest")

@@ -239,7 +239,7 @@ def _buckets(now: datetime, span: int, count: int) -> Iterator[Bucket]:
             for outcome, total in (("completed", done), ("retrying", done // 15)):
                 yield Bucket(
                     minute=at, span=span, queue=queue, type=type, outcome=outcome, count=total,
-                    waits=_spread(total, 6), runs=_spread(total, 9),
+                    waits=_spread(total, 2), runs=_spread(total, 3),
                 )  # fmt: skip
 
 

@@ -54,6 +54,14 @@ function centre(link) {
   nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
 }
 
+/** A count that comes later makes that row longer: the current page stays in sight. */
+function counted() {
+  const before = nav.scrollWidth;
+  drawNav(here().path[0] ?? "");
+  const current = nav.querySelector("[aria-current]");
+  if (current && nav.scrollWidth !== before) centre(current);
+}
+
 async function route() {
   const { path, params } = here();
   const [first = "", second, third] = path;
@@ -131,7 +139,7 @@ function begin() {
   drawClock();
   setInterval(drawClock, 1000);
   live.addEventListener("state", drawState);
-  live.addEventListener("stats", () => drawNav(here().path[0] ?? ""));
+  live.addEventListener("stats", counted);
   preferences.addEventListener("change", drawClock);
   document.getElementById("theme").addEventListener("click", turnTheme);
   document.getElementById("help").addEventListener("click", () => show("Keys", help()));

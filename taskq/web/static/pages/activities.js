@@ -23,6 +23,7 @@ import { consistent, filterOf, narrowing, sizeOf, wanted } from "../parts/narrow
 import { empty, STATES } from "../parts/status.js";
 import { reach, steady } from "../parts/steady.js";
 import { table } from "../parts/table.js";
+import { walked } from "../parts/walking.js";
 
 class Activities extends Page {
   title = "Activities";
@@ -41,7 +42,7 @@ class Activities extends Page {
     this.bulk = h("div", { class: "row" });
     this.news = h("div", { class: "news-of-list", role: "status" });
     this.more = h("div", { class: "row" });
-    this.table = table({ label: "Activities", columns: chosen(), href: (item) => link(["activities", item.id]), selectable: may("operator"), hidden: true });
+    this.table = table({ label: "Activities", className: "paired", columns: chosen(), href: (item) => link(["activities", item.id]), selectable: may("operator"), hidden: true });
     const asked = h("div", { class: "row asked" }, h("div", { class: "grow" }, this.filterBox), this.narrowing.narrow);
     const above = h("div", { class: "row above" }, this.found, this.bulk, this.news, this.narrowing.order, columnsMenu());
     this.body.append(this.tabs, asked, this.problem, above, this.table, this.more);
@@ -113,7 +114,8 @@ class Activities extends Page {
     const asked = wanted(params);
     const size = Number(sizeOf(params));
     const limit = this.#fresh ? size : Math.max(size, reach(this.table.items.length, this.#news));
-    const page = get("activities", { ...asked, order: params.order, limit, cursor: params.cursor }, signal);
+    const seek = this.#fresh || this.table.items.length ? walked : get;
+    const page = seek("activities", { ...asked, order: params.order, limit, cursor: params.cursor }, signal);
     return Promise.all([page, get("activities/count", asked, signal)]).then(([found, total]) => ({ ...found, total }), refused);
   }
 
@@ -169,7 +171,7 @@ class Activities extends Page {
     const { params } = this;
     const filter = filterOf(params);
     const all = () => this.#ask({ q: "", status: "", type: "", queue: "", roots: "", order: "" });
-    if (this.next) return empty("Nothing yet: the search can go on.");
+    if (this.next) return empty("Nothing found so far. Go on looks further back.");
     if (filter || params.cursor) return empty("No activity is like that.", filter && h("code", {}, filter), h("button", { "data-focus": "all", on: { click: all } }, "Show all activities"));
     const made = h("button", { class: "primary", "data-focus": "enqueue", on: { click: () => this.#enqueue() } }, "Enqueue one");
     return empty("Nothing has been enqueued yet. An activity begins with a call of a task, as in:", h("code", {}, "await send_email.adelay(\"ada@example.com\")"), may("operator") && made);

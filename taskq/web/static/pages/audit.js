@@ -3,7 +3,7 @@
 import { amend, isId, link } from "../core/address.js";
 import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
-import { count } from "../core/format.js";
+import { count, words } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { json } from "../parts/json.js";
@@ -58,6 +58,12 @@ class Audit extends Page {
   }
 }
 
+/** What was done, its verb first: `queue.pause` is `pause queue`; a bulk command stays one. */
+function deed(action) {
+  const [kind, verb] = action.split(".").map(words);
+  return !verb ? kind : kind === "bulk" ? `${kind} ${verb}` : `${verb} ${kind}`;
+}
+
 /** Where that is to which it was done. */
 function target({ action, target: name, detail }) {
   const [kind] = action.split(".");
@@ -72,7 +78,7 @@ function target({ action, target: name, detail }) {
 const COLUMNS = [
   { label: "When", cell: (item) => time(item.at) },
   { label: "Who", by: (item) => item.actor, cell: (item) => item.actor },
-  { label: "What", by: (item) => item.action, cell: (item) => h("b", { class: "verb" }, item.action.replaceAll(/[._]/g, " ")) },
+  { label: "What", by: (item) => item.action, cell: (item) => h("b", { class: "verb" }, deed(item.action)) },
   { label: "To", by: (item) => item.target, cell: target },
   { label: "Why", cell: (item) => item.reason || "–" },
   { label: "Detail", cell: (item) => (Object.keys(item.detail).length ? h("details", {}, h("summary", { "data-focus": `detail ${item.number}` }, "Show"), json(JSON.stringify(item.detail), `detail ${item.number}`)) : "–") },

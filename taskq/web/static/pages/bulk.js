@@ -13,6 +13,7 @@ import { time } from "../parts/time.js";
 import { turning, walked } from "../parts/walking.js";
 
 const SIZE = 50;
+const VERBS = { priority: "change priority" };
 
 class Bulk extends Page {
   title = "Bulk commands";
@@ -40,10 +41,10 @@ function nothing() {
 }
 
 /** How many a second since it was given, and the seconds that are left, as far as they can be told. */
-function pace({ status, done, skipped, total, created_at: from, finished_at: until }) {
+function pace({ status, done, skipped, total, rate, created_at: from, finished_at: until }) {
   const seen = done + skipped;
   const seconds = ((until ? Date.parse(until) : Date.now()) - Date.parse(from)) / 1000;
-  const speed = seen && seconds >= 1 ? seen / seconds : null;
+  const speed = seen && seconds >= 1 ? Math.min(seen / seconds, rate ?? Infinity) : null;
   return { seconds: OVER.has(status) ? seconds : null, speed, left: !OVER.has(status) && speed ? Math.round(Math.max(0, total - seen) / speed) : null };
 }
 
@@ -54,7 +55,7 @@ function about(item) {
 
 function progress({ done, skipped, total, exact, speed, left, rate, seconds }) {
   const limit = rate ? `at most ${rate} a second` : null;
-  const now = speed === null ? null : `${speed < 10 ? Math.round(speed * 10) / 10 : count(Math.round(speed))} a second`;
+  const now = speed === null || (rate && speed > 0.9 * rate) ? null : `${speed < 10 ? Math.round(speed * 10) / 10 : count(Math.round(speed))} a second`;
   const rest = left === null ? seconds ? `took ${duration(Math.round(seconds * 10) / 10)}` : null : `${duration(left)} left`;
   return [
     h("span", { class: "nowrap" }, meter(done + skipped, total, "done"), `${count(done)} of ${exact ? "" : "at least "}${count(total)}`),
@@ -63,11 +64,20 @@ function progress({ done, skipped, total, exact, speed, left, rate, seconds }) {
   ];
 }
 
+/** How it stands. Between two of its steps it waits like anything else, and yet goes on. */
+function state({ status, done, skipped, error, problem }) {
+  const goes = status === "processing" || (!OVER.has(status) && status !== "retrying" && done + skipped > 0);
+  return [
+    goes ? h("span", { class: "chip is-processing" }, "running") : status === "cancelled" ? h("span", { class: "chip is-cancelled" }, "stopped") : chip(status),
+    error && status !== "cancelled" && h("small", { class: "told is-failed" }, error), problem && h("small", { class: "told" }, `one was skipped: ${problem}`),
+  ];
+}
+
 function columns(after) {
   return [
-    { label: "Command", by: (item) => item.action ?? "", cell: (item) => h("b", { class: "verb" }, words(item.action ?? "–")) },
+    { label: "Command", by: (item) => item.action ?? "", cell: (item) => h("b", { class: "verb" }, words(VERBS[item.action] ?? item.action ?? "–")) },
     { label: "Of", cell: about },
-    { label: "State", by: (item) => item.status, cell: (item) => [chip(item.status), item.error && h("small", { class: "told is-failed" }, item.error), item.problem && h("small", { class: "told" }, `one was skipped: ${item.problem}`)] },
+    { label: "State", by: (item) => item.status, cell: state },
     { label: "Progress", by: (item) => item.done, cell: progress },
     { label: "Who", by: (item) => item.actor, cell: (item) => [h("span", { class: "nowrap" }, item.actor), h("small", {}, item.reason || "no reason given")] },
     { label: "Given", by: (item) => item.created_at, cell: (item) => h("span", { class: "nowrap" }, time(item.created_at, "ago")) },

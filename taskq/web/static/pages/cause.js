@@ -34,7 +34,7 @@ class Cause extends Page {
     this.numbers = h("section", { class: "panel" });
     this.picks = h("div", { class: "row picks" });
     this.more = h("div", { class: "row" });
-    this.table = table({ label: "Activities", columns: columns(() => this.#again()), href: (item) => link(["activities", item.id]), selectable: may("operator") });
+    this.table = table({ label: "Activities", className: "paired", columns: columns(() => this.#again()), href: (item) => link(["activities", item.id]), selectable: may("operator") });
     this.listen(this.table, "picked", () => this.#drawPicks());
     this.listen(live, "stats", () => this.soon(5000));
   }

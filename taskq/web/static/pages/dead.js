@@ -16,7 +16,8 @@ import { empty } from "../parts/status.js";
 import { table } from "../parts/table.js";
 import { time } from "../parts/time.js";
 
-const BAD = ["dead_letter", "failed"];
+/** What has failed for good, and why that is not tried again. */
+const BAD = { dead_letter: "out of retries (dead letter)", failed: "not to be retried (failed)" };
 const MOST = 100;
 
 class Dead extends Page {
@@ -73,10 +74,11 @@ class Dead extends Page {
 
   #drawTrend({ lines }) {
     const [outcomes = {}] = lines.map((line) => line.outcomes);
-    const lists = BAD.map((name) => outcomes[name]).filter(Boolean);
+    const lists = Object.keys(BAD).map((name) => outcomes[name]).filter(Boolean);
     const each = (lists[0] ?? []).map((_, place) => lists.reduce((sum, values) => sum + (values[place] ?? 0), 0));
     const sum = each.reduce((all, value) => all + value, 0);
-    redraw(this.trend, h("b", {}, count(sum)), h("span", { class: "soft" }, "failed for good in the last hour"), sum > 0 && spark(each, "Failed for good, by minute"));
+    const parts = Object.entries(BAD).map(([name, why]) => [(outcomes[name] ?? []).reduce((all, value) => all + value, 0), why]).filter(([number]) => number);
+    redraw(this.trend, h("b", {}, count(sum)), h("span", { class: "soft" }, "failed for good in the last hour", parts.length > 0 && `: ${parts.map(([number, why]) => `${count(number)} ${why}`).join(", ")}`), sum > 0 && spark(each, "Failed for good, by minute"));
   }
 
   #nothing() {

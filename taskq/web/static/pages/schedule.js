@@ -41,13 +41,13 @@ class Schedule extends Page {
       item.broken && h("p", { class: "problem" }, item.broken),
       item.paused_at && h("p", { class: "is-pending" }, "Paused ", time(item.paused_at, "ago"), pause && ` by ${pause.actor}${pause.reason && `: ${pause.reason}`}`),
       panel(sentence(item.when), item.cron && h("code", {}, `${item.cron}  ${item.timezone}`), described(item)),
-      h("div", { class: "two" }, panel("Next times", null, upcoming(item)), panel("How long it took", item.recent.length > 0 && total(item), item.recent.length ? history(item.recent) : none())),
+      h("div", { class: "two" }, panel("Next times", null, upcoming(item)), panel("How long it took", item.recent.length > 0 && total(item), item.recent.length ? history(item.recent) : empty("It has not come due yet."))),
       h("div", { class: "two loose" }, panel("Last runs", null, item.recent.length ? timeline(item) : none()), panel("Arguments", null, this.arguments)));
   }
 }
 
 function none() {
-  return empty("It has not run yet.");
+  return empty("It has not come due yet.", h("a", { href: link("schedules", { view: "runs" }) }, "All runs, also those by hand"));
 }
 
 function described(item) {

@@ -23,7 +23,7 @@ class Schedules extends Page {
 
   start() {
     this.table = table({ label: this.title, columns: columns(() => this.refresh()), key: (item) => item.name, href: (item) => link(["schedules", item.name]) });
-    this.runs = table({ label: "Runs", columns: RUNS, href: (item) => link(["activities", item.id]) });
+    this.runs = table({ label: "Runs", className: "paired", columns: RUNS, href: (item) => link(["activities", item.id]) });
     this.view = h("div");
     this.listen(live, "activities", () => this.soon(5000));
     this.head.append(this.view);
@@ -106,9 +106,9 @@ const took = ({ started_at: from, completed_at: done, last_error_at: failed, sta
 
 const RUNS = [
   { label: "Activity", cell: (item) => [h("b", {}, item.activity_type), h("small", { class: "id" }, brief(item.id))] },
-  { label: "Schedule", cell: (item) => [made(item) ? h("a", { href: link(["schedules", made(item)]) }, made(item)) : "–", item.metadata?.trigger && h("small", {}, "by hand")] },
+  { label: "Schedule", cell: (item) => [made(item) ? h("a", { href: link(["schedules", made(item)]) }, made(item)) : "–", item.metadata?.trigger && h("small", { class: "beside" }, "by hand")] },
   { label: "State", cell: (item) => chip(item.status) },
-  { label: "For", cell: (item) => time(item.metadata?.scheduled_for ?? item.created_at) },
+  { label: "Due", cell: (item) => time(item.metadata?.scheduled_for ?? item.created_at) },
   { label: "Started", cell: (item) => time(item.started_at, "ago") },
   { label: "Took", number: true, cell: took },
   { label: "Error", cell: (item) => (item.last_error ? h("small", {}, item.last_error.slice(0, 120)) : "") },

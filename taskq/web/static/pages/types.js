@@ -2,6 +2,7 @@
 
 import { h } from "../core/dom.js";
 import { may } from "../core/session.js";
+import { reserved } from "../parts/acts.js";
 import { enqueue } from "../parts/enqueue.js";
 import { signature } from "../parts/signature.js";
 import { empty } from "../parts/status.js";
@@ -24,7 +25,8 @@ class Types extends Queues {
   }
 }
 
-function described({ task }) {
+function described({ name, task }) {
+  if (reserved({ queue: name })) return null;
   return task ? h("small", { class: "signature", title: signature(task) }, signature(task)) : h("small", {}, "no task of this app");
 }
 

@@ -81,7 +81,7 @@ function totals(items) {
     ["Slots used", [`${count(used)} / ${count(slots)}`, meter(used, slots, "all slots used")]],
     ["Waiting for others", count(sum((one) => one.suspended))],
     ["Threads stuck", h("span", { class: stuck ? "is-failed" : "soft" }, count(stuck))],
-    [plural(hosts.size, "host"), hosts.size > 4 ? processes(alive) : each],
+    ["Hosts", [count(hosts.size), hosts.size > 4 ? h("small", {}, processes(alive)) : each]],
   ]));
 }
 

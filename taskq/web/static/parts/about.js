@@ -4,7 +4,7 @@ import { link } from "../core/address.js";
 import { h } from "../core/dom.js";
 import { count, duration, words } from "../core/format.js";
 import { quoted, term } from "../core/term.js";
-import { OVER } from "./acts.js";
+import { OVER, WAITS } from "./acts.js";
 import { trouble, workerLink } from "./attempts.js";
 import { json } from "./json.js";
 import { activityLink, chip, facts, meter, panel } from "./status.js";
@@ -50,7 +50,7 @@ function ended(a) {
 
 /** What it waits for. */
 export function blocked(children) {
-  const one = (child) => h("li", { class: "row" }, chip(child.status), h("a", { href: link(["activities", child.id]), title: child.id }, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"));
+  const one = (child) => h("li", { class: "row" }, chip(child.status), h("a", { href: link(["activities", child.id]), title: child.id }, child.step ?? child.type), child.progress && meter(child.progress.done, child.progress.total ?? child.progress.done, "progress"), WAITS.has(child.status) && h("small", {}, "due ", time(child.ready_at, "ago")));
   return h("section", { class: "panel blocked", "aria-label": "Blocked on" }, h("header", {}, h("h2", {}, "Blocked on"), h("small", {}, "children that have not ended")), h("ul", {}, children.map(one)));
 }
 
@@ -79,7 +79,7 @@ export function details(a) {
   return panel("Details", null, h("div", { class: "groups" },
     group("Times", [
       ["Created", time(a.created_at)], ["Ready", time(a.ready_at)], ["Started", a.started_at && time(a.started_at)], ["Ended", a.finished_at && time(a.finished_at)],
-      ["Waited", waited < 0 ? null : duration(waited)], ["Ran", a.status === "processing" ? time(a.started_at, "since") : a.duration !== null && duration(a.duration)],
+      ["Waited", waited < 0 ? null : duration(waited)], a.status === "processing" ? ["Runs for", time(a.started_at, "since")] : ["Ran", a.duration !== null && duration(a.duration)],
       ["Timeout", a.timeout && duration(a.timeout)], ["Expires", a.expires_at && time(a.expires_at)], ["Deadline", a.deadline_at && time(a.deadline_at)],
     ]),
     group("Execution", [

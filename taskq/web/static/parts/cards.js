@@ -44,7 +44,13 @@ function cards(stats, series, span) {
   ];
 }
 
+/** What a card's word means, where it does not say so itself. */
+const MEANT = {
+  failed: "Must not be tried again: its handler said so, or it cannot succeed.", "dead letter": "Has used up its retries. It stays until somebody retries or deletes it.",
+  retrying: "Failed, and waits for its next attempt.",
+};
+
 function card({ label, value, more, hue, href, values, span, slots }) {
   const picture = values ? spark(values, `${label}, in ${span}`) : slots && meter(...slots, "slots used");
-  return h("a", { class: "kpi", href }, h("span", {}, label), h("b", { class: hue }, value), picture && h("span", { class: `trend ${hue}` }, picture), h("small", {}, more));
+  return h("a", { class: "kpi", href, title: MEANT[label] }, h("span", {}, label), h("b", { class: hue }, value), picture && h("span", { class: `trend ${hue}` }, picture), h("small", {}, more));
 }

@@ -3,6 +3,7 @@
 import { h } from "../core/dom.js";
 import { link } from "../core/address.js";
 import { count, duration, plural, short, words } from "../core/format.js";
+import { reserved } from "./acts.js";
 import { pauseButton, pausedNote } from "./pause.js";
 import { BAD, facts } from "./status.js";
 
@@ -77,7 +78,7 @@ export function servers(kind, item) {
 function hindered(kind, item) {
   const where = (gap) => (kind === "queues" ? ` of ${gap.type}` : ` in ${gap.queue}`);
   const gaps = item.unserved.map((gap) => h("small", {}, h("span", { class: "is-failed" }, `${count(gap.waiting)} unserved`), where(gap)));
-  return [pausedNote(item.paused), gaps];
+  return [reserved({ queue: item.name }) && h("small", {}, "carries out bulk commands"), pausedNote(item.paused), gaps];
 }
 
 /** The percentiles, in words. */

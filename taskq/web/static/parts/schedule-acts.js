@@ -17,9 +17,10 @@ export function tally({ recent }) {
   return { ok, failed: ended.length - ok };
 }
 
-/** When it comes, as a sentence begins. */
+/** When it comes, as a sentence begins; lengths of time as everywhere else: `15 m`. */
 export function sentence(words) {
-  return words[0].toUpperCase() + words.slice(1);
+  const apart = words.replaceAll(/\b(?:\d+(?:ms|[smhdw]))+\b/g, (length) => length.replaceAll(/(\d+)([a-z]+)/g, "$1 $2 ").trim());
+  return apart[0].toUpperCase() + apart.slice(1);
 }
 
 /** Whether it should have come a while ago, and waits for nothing. */
