@@ -33,3 +33,13 @@ def test_a_viewer_is_offered_no_command(scene: Scene, visitor: Visitor) -> None:
     rows.first.wait_for()
     assert rows.get_by_role("button").count() == 0
     assert page.locator("main > * > header").get_by_role("button").count() == 0
+
+
+def test_the_audit_says_that_a_command_changed_nothing(scene: Scene, visitor: Visitor) -> None:
+    for reason in ("the bank is away", "she is away still"):
+        scene.app.queues.pause(queue="billing", actor="ada", reason=reason)
+    page = visitor.open(scene, PAGES["audit"])
+    entry = page.get_by_role("row").filter(has_text="she is away still")
+    entry.get_by_text("nothing changed").wait_for()
+    first = page.get_by_role("row").filter(has_text="the bank is away").first
+    assert first.get_by_text("nothing changed").count() == 0

@@ -64,6 +64,12 @@ function deed(action) {
   return !verb ? kind : kind === "bulk" ? `${kind} ${verb}` : `${verb} ${kind}`;
 }
 
+/** What it left as it was, if anything: all, or how many. */
+function effect({ unchanged, ids }) {
+  if (!Array.isArray(unchanged)) return "";
+  return unchanged.length >= (ids?.length ?? 1) ? "nothing changed" : `${count(unchanged.length)} unchanged`;
+}
+
 /** Where that is to which it was done. */
 function target({ action, target: name, detail }) {
   const [kind] = action.split(".");
@@ -78,7 +84,7 @@ function target({ action, target: name, detail }) {
 const COLUMNS = [
   { label: "When", cell: (item) => time(item.at) },
   { label: "Who", by: (item) => item.actor, cell: (item) => item.actor },
-  { label: "What", by: (item) => item.action, cell: (item) => h("b", { class: "verb" }, deed(item.action)) },
+  { label: "What", by: (item) => item.action, cell: (item) => [h("b", { class: "verb" }, deed(item.action)), effect(item.detail) && h("small", {}, effect(item.detail))] },
   { label: "To", by: (item) => item.target, cell: target },
   { label: "Why", cell: (item) => item.reason || "–" },
   { label: "Detail", cell: (item) => (Object.keys(item.detail).length ? h("details", {}, h("summary", { "data-focus": `detail ${item.number}` }, "Show"), json(JSON.stringify(item.detail), `detail ${item.number}`)) : "–") },
