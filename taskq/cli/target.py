@@ -82,7 +82,10 @@ def identified(app: TaskQ, text: str) -> UUID:
     items = app.client.call_sync(app.client.store.list, Filter(), page).items
     matching = [item for item in items if item.id.hex.startswith(digits)]
     if not matching:
-        raise NotDone(f"no activity's id begins with {text}")
+        raise NotDone(
+            f"no activity's id begins with {text}; of one that the console shows short, with its last"
+            " digits, copy the whole there"
+        )
     if len(matching) > 1:
         raise NotDone(
             f"several activities' ids begin with {text}, give more digits: {_named(matching)}"
