@@ -83,7 +83,7 @@ def identified(app: TaskQ, text: str) -> UUID:
     matching = [item for item in items if item.id.hex.startswith(digits)]
     if not matching:
         raise NotDone(
-            f"no activity's id begins with {text}; of one that the console shows short, with its last"
+            f"no activity's id begins with {text}; of one that the console shows by its last"
             " digits, copy the whole there"
         )
     if len(matching) > 1:
