@@ -46,15 +46,27 @@ def pytest_configure() -> None:
 
 ALONE = Path(__file__).parent / "chaos"
 """Tests that start and stop many processes and wait for what these do: never two at once."""
+TOGETHER = (
+    "house/test_house.py",
+    "postgres/test_postgres_plans.py",
+    "sql/test_sqlite_plans.py",
+    "web/test_api_crowd.py",
+)
+"""Tests for which something is made first that costs more than they do: it is made once."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """With ``-n 2 --dist loadgroup``, one process runs those, and others run the rest beside it."""
-    if config.pluginmanager.has_plugin("xdist"):
-        for item in items:
-            if ALONE in item.path.parents:
-                item.add_marker(pytest.mark.xdist_group("alone"))
+    """With ``-n 2 --dist loadgroup``, one process runs the first, and others run the rest beside
+    it."""
+    if not config.pluginmanager.has_plugin("xdist"):
+        return
+    together = {Path(__file__).parent / name for name in TOGETHER}
+    for item in items:
+        if ALONE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("alone"))
+        elif item.path in together:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(params=["asyncio", "trio"])
