@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -37,8 +38,10 @@ def pytest_configure() -> None:
     own, names another folder.
 
     They start hundreds of processes: these keep the bytecode of the package, also where
-    PYTHONDONTWRITEBYTECODE is set, as to compile it is half of what it costs to start one."""
+    PYTHONDONTWRITEBYTECODE is set, as to compile it is half of what it costs to start one. So does
+    this process, which rewrites the assertions of every test module that it compiles."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     share()
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
