@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,13 @@ from tests.postgres_server import NoServer, private_server
 pytest.register_assert_rewrite("taskq.testing.conformance")
 
 # The suite must not fail by chance or on a slow machine: the same examples each time, no deadline.
-# --hypothesis-profile=explore draws new ones.
+# --hypothesis-profile=explore draws new ones, and more of them.
 settings.register_profile(
-    "suite", derandomize=True, deadline=None, suppress_health_check=[*HealthCheck]
+    "suite",
+    derandomize=True,
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[*HealthCheck],
 )
 settings.register_profile("explore", deadline=None, suppress_health_check=[*HealthCheck])
 settings.load_profile("suite")
@@ -49,12 +54,15 @@ def pytest_configure() -> None:
 
 ALONE = Path(__file__).parent / "chaos"
 """Tests that start and stop many processes and wait for what these do: never two at once."""
-TOGETHER = (
-    "house/test_house.py",
-    "postgres/test_postgres_plans.py",
-    "sql/test_sqlite_plans.py",
-    "web/test_api_crowd.py",
-)
+TOGETHER = {
+    Path(__file__).parent / name
+    for name in (
+        "house/test_house.py",
+        "postgres/test_postgres_plans.py",
+        "sql/test_sqlite_plans.py",
+        "web/test_api_crowd.py",
+    )
+}
 """Tests for which something is made first that costs more than they do: it is made once."""
 
 
@@ -64,12 +72,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
     it."""
     if not config.pluginmanager.has_plugin("xdist"):
         return
-    together = {Path(__file__).parent / name for name in TOGETHER}
     for item in items:
-        if ALONE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("alone"))
-        elif item.path in together:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if group := _group(item.path):
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+@cache
+def _group(path: Path) -> str | None:
+    """What the tests of a file run with, on one process."""
+    if ALONE in path.parents:
+        return "alone"
+    return path.stem if path in TOGETHER else None
 
 
 @pytest.fixture(params=["asyncio", "trio"])
