@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.compiled import share
+from taskq import migrations
+from tests import compiled, memoized
 from tests.postgres_databases import Databases
 from tests.postgres_server import NoServer, private_server
 
@@ -47,7 +48,8 @@ def pytest_configure() -> None:
     this process, which rewrites the assertions of every test module that it compiles."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    share()
+    compiled.share()
+    memoized.share()
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
@@ -89,6 +91,12 @@ def _group(path: Path) -> str | None:
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     """Async tests run on both event loops."""
     return str(request.param)
+
+
+@pytest.fixture
+def by_alembic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables of every SQLite file are made by Alembic, see ``memoized``."""
+    monkeypatch.setattr(migrations, "upgrade", memoized.upgrade)
 
 
 @pytest.fixture(scope="session")

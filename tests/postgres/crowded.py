@@ -60,7 +60,7 @@ async def fill(url: str) -> None:
     await backend.submit(rows)
     await backend.submit(TREE)
     request = ClaimRequest(worker=WORKER, queues=QUEUES, types=None, limit=500, lease=300.0)
-    for _ in range(2):
-        attempts = await backend.claim(request)
+    await backend.claim(request)
+    attempts = await backend.claim(request)
     await backend.settle([decide(attempt, Succeeded("1")) for attempt in attempts])
     await backend.close()

@@ -15,6 +15,8 @@ from taskq.backends.sql.sqlite.connect import OLDEST, check_version
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendError, SchemaError
 
+pytestmark = pytest.mark.usefixtures("by_alembic")
+
 OPEN = """
 import sys
 from taskq.backends.sql import SQLiteBackend
