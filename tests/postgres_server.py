@@ -22,7 +22,11 @@ from pathlib import Path
 from typing import Any
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
-FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
+FAST = (
+    *("fsync=off", "synchronous_commit=off", "full_page_writes=off"),
+    *("checkpoint_timeout=1h", "max_wal_size=4GB", "bgwriter_lru_maxpages=0"),
+    "jit=off",
+)
 SETTINGS = (
     "unix_socket_directories=",
     "max_connections=200",

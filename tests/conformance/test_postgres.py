@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from functools import partial
 
@@ -10,10 +10,13 @@ import pytest
 
 from taskq.backends import Store
 from taskq.backends.sql import PostgresBackend
+from taskq.bridge import Bridge
 from taskq.testing import ManualClock
 from taskq.testing.conformance import BackendConformance, Harness
 from taskq.testing.conformance.fixtures import opened
 from taskq.testing.conformance.harness import bridge_for
+from taskq.testing.conformance.sharing import OpeningTests
+from tests.conformance.kept import Kept
 from tests.postgres_databases import EMPTY, Databases
 from tests.postgres_time import put_clock, set_clock
 
@@ -29,15 +32,26 @@ def clocked(databases: Databases) -> str:
 @pytest.fixture
 def url(databases: Databases, clocked: str) -> str:
     """The same, empty, with the clock at the machine's time."""
-    databases.run(clocked, EMPTY, set_clock(0))
+    databases.run(clocked, f"{EMPTY};{set_clock(0)}")
     return clocked
+
+
+@pytest.fixture(scope="module")
+def kept(clocked: str) -> Iterator[tuple[Kept, Kept]]:
+    """Connections to it, for the first and the second backend of each test."""
+    both = Kept(clocked), Kept(clocked)
+    yield both
+    for each in both:
+        each.end()
 
 
 class PostgresHarness(Harness):
     """Time is the database's."""
 
-    def __init__(self, backend: Store, clock: ManualClock, databases: Databases, url: str) -> None:
-        super().__init__(backend, bridge_for(backend), clock)
+    def __init__(
+        self, backend: Store, bridge: Bridge, clock: ManualClock, databases: Databases, url: str
+    ) -> None:
+        super().__init__(backend, bridge, clock)
         self._run = partial(databases.run, url)
 
     async def now(self) -> datetime:
@@ -56,21 +70,26 @@ class TestPostgres(BackendConformance):
     """On asyncio and trio."""
 
     @pytest.fixture
-    def backend(self, url: str) -> Store:
+    def backend(self, url: str, kept: tuple[Kept, Kept]) -> Store:
         """On an empty database."""
-        return PostgresBackend(url)
+        return kept[0].backend()
 
     @pytest.fixture
-    def second(self, url: str, backend: Store) -> Store:
+    def second(self, backend: Store, kept: tuple[Kept, Kept]) -> Store:
         """Another one on the same database."""
-        return PostgresBackend(url)
+        return kept[1].backend()
 
     @pytest.fixture
     async def harness(
-        self, backend: Store, clock: ManualClock, databases: Databases, url: str
+        self,
+        backend: Store,
+        clock: ManualClock,
+        databases: Databases,
+        url: str,
+        kept: tuple[Kept, Kept],
     ) -> AsyncIterator[Harness]:
         """The backend, opened."""
-        made = PostgresHarness(backend, clock, databases, url)
+        made = PostgresHarness(backend, kept[0].bridge, clock, databases, url)
         async with opened(made) as harness:
             yield harness
 
@@ -82,8 +101,23 @@ class TestPostgres(BackendConformance):
         clock: ManualClock,
         databases: Databases,
         url: str,
+        kept: tuple[Kept, Kept],
     ) -> AsyncIterator[Harness]:
         """The second one, opened after the first."""
-        made = PostgresHarness(second, clock, databases, url)
+        made = PostgresHarness(second, kept[1].bridge, clock, databases, url)
         async with opened(made) as other:
             yield other
+
+
+class TestOpening(OpeningTests):
+    """With nothing kept: each close ends every connection."""
+
+    pytestmark = pytest.mark.anyio
+
+    @pytest.fixture
+    async def harness(self, url: str, databases: Databases) -> AsyncIterator[Harness]:
+        """A backend of its own, opened."""
+        backend, clock = PostgresBackend(url), ManualClock()
+        made = PostgresHarness(backend, bridge_for(backend), clock, databases, url)
+        async with opened(made) as harness:
+            yield harness

@@ -31,11 +31,11 @@ class SQLiteMachine(StoreMachine):
 
 
 TestMemoryMachine = StoreMachine.TestCase
-TestMemoryMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestMemoryMachine.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
 
 TestSQLiteMachine = SQLiteMachine.TestCase
 TestSQLiteMachine.settings = settings(
-    max_examples=6,
+    max_examples=3,
     stateful_step_count=30,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking opens thousands of files

@@ -26,6 +26,8 @@ from taskq.errors import SchemaError
 from tests.docs.test_snippets import ROOT, Block, blocks
 from tests.postgres_databases import Databases
 
+pytestmark = pytest.mark.usefixtures("by_alembic")
+
 PAGE = ROOT / "docs" / "migrations.md"
 TABLES = {table.name for table in metadata.sorted_tables}
 

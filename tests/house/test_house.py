@@ -5,13 +5,21 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "taskq"
-FILES = sorted(PACKAGE.rglob("*.py"))
+from tests.house.sources import (
+    FILES,
+    PACKAGE,
+    code_of,
+    imports,
+    name_of,
+    nodes_of,
+    text_of,
+    tree_of,
+)
+
 CORE = {
     "model",
     "lifecycle",
@@ -91,15 +99,6 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Names that only these rooms may use."""
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def found(findings: Callable[[Path], Collection[object]]) -> dict[str, Collection[object]]:
     """By file, where there are any. One test for a rule, not for a rule and a file: the suite has
     hundreds of files."""
@@ -110,20 +109,11 @@ def within(name: str, rooms: tuple[str, ...]) -> bool:
     return any(name == room or name.startswith(f"{room}/") for room in rooms)
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
 def for_types_only(tree: ast.Module) -> Iterator[str]:
     """Imports that never run: directly under ``if TYPE_CHECKING``."""
     for node in tree.body:
         if isinstance(node, ast.If) and dotted(node.test) == "TYPE_CHECKING":
-            yield from imports(ast.Module(body=node.body, type_ignores=[]))
+            yield from imports(inner for each in node.body for inner in ast.walk(each))
 
 
 def dotted(node: ast.AST) -> str | None:
@@ -139,11 +129,11 @@ def at_module_level(tree: ast.Module) -> Iterator[str]:
     """Imports that run when the module is imported: not in functions, not under TYPE_CHECKING."""
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from imports(ast.Module(body=[node], type_ignores=[]))
+            yield from imports([node])
 
 
 def test_no_file_is_longer_than_a_reader_holds() -> None:
-    sizes = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    sizes = {name_of(path): len(text_of(path).splitlines()) for path in FILES}
     assert {name: size for name, size in sizes.items() if size > LONGEST_FILE} == {}
 
 
@@ -151,7 +141,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
     def long(path: Path) -> list[str]:
         return [
             f"{node.name}: {length}"
-            for node in ast.walk(tree_of(path))
+            for node in nodes_of(path)
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             and (length := (node.end_lineno or 0) - node.lineno + 1) > LONGEST_FUNCTION
         ]
@@ -161,15 +151,15 @@ def test_no_function_is_longer_than_a_screen() -> None:
 
 def test_every_effect_stays_in_its_home() -> None:
     def strays(path: Path) -> list[str]:
-        tree, name = tree_of(path), name_of(path)
+        name = name_of(path)
         typed = [
             module
-            for module in for_types_only(tree)
+            for module in for_types_only(tree_of(path))
             if within(name, TYPES_ONLY.get(module.split(".")[0], ()))
         ]
         away = [
             module
-            for module in imports(tree)
+            for module in imports(nodes_of(path))
             for effect, homes in HOMES.items()
             if module.split(".")[0] == effect and not within(name, homes)
         ]
@@ -182,7 +172,7 @@ def test_every_guarded_name_stays_in_its_home() -> None:
     def strays(path: Path) -> set[str]:
         used = {
             name
-            for node in ast.walk(tree_of(path))
+            for node in nodes_of(path)
             if isinstance(node, (ast.Name, ast.Attribute)) and (name := dotted(node)) in NAMES
         }
         return {name for name in used if not within(name_of(path), NAMES[name])}
@@ -223,7 +213,7 @@ def is_overload(node: ast.AST) -> bool:
 
 def test_nothing_silences_a_checker() -> None:
     def silenced(path: Path) -> list[str]:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
         words = ("type: ignore", "pyright: ignore", "noqa", "TODO")
         return [word for word in words if word in text]
 
@@ -245,21 +235,7 @@ def test_core_imports_only_core() -> None:
 def test_core_does_nothing_but_compute(word: str) -> None:
     for name in CORE:
         for path in [*PACKAGE.glob(f"{name}.py"), *PACKAGE.glob(f"{name}/*.py")]:
-            code = ast.unparse(without_docstrings(tree_of.__wrapped__(path)))
-            assert word not in code, f"{path} holds {word!r}"
-
-
-def without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.body = [
-                statement
-                for statement in node.body
-                if not (
-                    isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-                )
-            ] or [ast.Pass()]
-    return tree
+            assert word not in code_of(path), f"{path} holds {word!r}"
 
 
 def test_the_engine_knows_neither_the_app_nor_any_store_nor_settings() -> None:
@@ -270,7 +246,7 @@ def test_the_engine_knows_neither_the_app_nor_any_store_nor_settings() -> None:
     strays = {
         (name_of(path), module)
         for path in (PACKAGE / "engine").rglob("*.py")
-        for module in imports(tree_of(path))
+        for module in imports(nodes_of(path))
         if module == "json"
         or module.startswith(stores)
         or (module.startswith("taskq.") and module.split(".")[1] in forbidden)
@@ -285,7 +261,7 @@ def test_backends_know_neither_the_engine_nor_the_call_sites() -> None:
     strays = {
         (name_of(path), module)
         for path in (PACKAGE / "backends").rglob("*.py")
-        for module in imports(tree_of(path))
+        for module in imports(nodes_of(path))
         if module.startswith("taskq.") and module.split(".")[1] in forbidden
     }
     assert strays == set()

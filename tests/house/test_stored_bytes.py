@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 from taskq import ActivityFailed, TaskQ
 from taskq.identifiers import new_id
 from taskq.model import Activity
+from tests.house.sources import FILES, imports, nodes_of
 
-PACKAGE = Path(__file__).parents[2] / "taskq"
 HOSTILE = "this_module_must_not_be_imported"
 
 
@@ -95,16 +94,5 @@ async def test_a_recorded_error_is_raised_as_taskqs_own_and_its_type_stays_a_tex
 def test_the_package_imports_nothing_that_executes_data() -> None:
     """promise:G18"""
     banned = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "yaml", "runpy", "code"}
-    imported = {
-        name.split(".")[0]
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for name in (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-    }
+    imported = {name.split(".")[0] for path in FILES for name in imports(nodes_of(path))}
     assert imported & banned == set()

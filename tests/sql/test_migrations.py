@@ -26,6 +26,8 @@ from taskq.backends.sql.tables import metadata
 from taskq.errors import ConfigurationError, SchemaError
 from taskq.model import Status
 
+pytestmark = pytest.mark.usefixtures("by_alembic")
+
 ROOT = Path(__file__).parents[2]
 
 

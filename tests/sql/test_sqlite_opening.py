@@ -15,6 +15,8 @@ from taskq.backends.sql.sqlite.connect import OLDEST, check_version
 from taskq.bridge import ResidentBridge
 from taskq.errors import BackendError, SchemaError
 
+pytestmark = pytest.mark.usefixtures("by_alembic")
+
 OPEN = """
 import sys
 from taskq.backends.sql import SQLiteBackend
@@ -28,7 +30,7 @@ print("opened")
 """
 
 
-def test_eight_processes_open_an_empty_file_at_once(path: Path) -> None:
+def test_four_processes_open_an_empty_file_at_once(path: Path) -> None:
     """fault:L12, fault:DB25, seed:B11"""
     processes = [
         subprocess.Popen(
@@ -38,7 +40,7 @@ def test_eight_processes_open_an_empty_file_at_once(path: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(8)
+        for _ in range(4)
     ]
     for process in processes:
         assert process.stdin is not None
@@ -47,7 +49,7 @@ def test_eight_processes_open_an_empty_file_at_once(path: Path) -> None:
 
     answers = [process.communicate(timeout=60) for process in processes]
 
-    assert [(out, err) for out, err in answers] == 8 * [("opened\n", "")]
+    assert [(out, err) for out, err in answers] == 4 * [("opened\n", "")]
 
 
 def test_two_backends_of_one_process_open_two_files_at_once(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ streams and bulk commands do, on both.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -33,9 +34,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _turn(item: pytest.Function) -> int | None:
-    if item.path.parent != Path(__file__).parent or item.path.name.startswith(ON_BOTH):
-        return None
-    return crc32(name_of(item).encode())
+    return crc32(name_of(item).encode()) if _on_one(item.path) else None
+
+
+@cache
+def _on_one(path: Path) -> bool:
+    return path.parent == Path(__file__).parent and not path.name.startswith(ON_BOTH)
 
 
 @pytest.fixture

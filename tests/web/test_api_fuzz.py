@@ -24,7 +24,7 @@ from tests.web.ground import Ground
 Json = dict[str, Any]
 
 DOCUMENT: Json = document(ROUTES)
-EXAMPLES = 30
+EXAMPLES = 15
 """Requests to each route."""
 LARGEST = 4 * 1024 * 1024
 """Bytes of an answer about so few activities, at the most."""
