@@ -17,10 +17,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import IO, Protocol
+
+UNTOLD = 255
+"""The exit code of a process whose end nobody can tell: who forked it has ended before."""
 
 
 class Running(Protocol):
@@ -115,8 +119,9 @@ class Forked:
 
     def send_signal(self, sig: int) -> None:
         """Send a signal, if it lives."""
-        if self.poll() is None:
-            os.kill(self.pid, sig)
+        with suppress(ProcessLookupError):  # it has ended, and that is yet to be told
+            if self.poll() is None:
+                os.kill(self.pid, sig)
 
     def kill(self) -> None:
         """End it."""
@@ -124,8 +129,31 @@ class Forked:
 
     def _watch(self, reports: IO[str]) -> None:
         with reports:
-            self.returncode = int(reports.readline())
+            self.returncode = int(reports.readline() or UNTOLD)
         self._ended.set()
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 90.0,
+    start: Start = Forked,
+) -> subprocess.CompletedProcess[str]:
+    """What ``subprocess.run`` is, of ``python`` with arguments: how it ended and what it wrote."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = start(arguments, stdout=out, stderr=err, cwd=cwd, env=env)
+        try:
+            code = process.wait(timeout)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(list(arguments), code, _text(out), _text(err))
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
 
 
 def zygote() -> socket.socket:
@@ -143,7 +171,11 @@ def _started() -> socket.socket:
     program = [sys.executable, str(Path(__file__).with_name("zygote.py")), str(there.fileno())]
     plain = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
     process = subprocess.Popen(
-        program, pass_fds=[there.fileno()], env=plain, stdin=subprocess.DEVNULL
+        program,
+        pass_fds=[there.fileno()],
+        env=plain,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
     )
     there.close()
 

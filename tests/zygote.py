@@ -15,6 +15,7 @@ import select
 import signal
 import socket
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -86,6 +87,7 @@ def taken(files: Sequence[int], reports: dict[int, int]) -> Asked:
     """In a new process: what is asked for, once the standard streams are those that were sent and
     no other file is open."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     request, *streams, _ = files
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -101,19 +103,28 @@ def become(asked: Asked, paths: Sequence[str]) -> None:
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    at_once = -1 if not os.environ.get("PYTHONUNBUFFERED") else 1
+    sys.stdin = sys.__stdin__ = os.fdopen(0, closefd=False)
+    sys.stdout = sys.__stdout__ = os.fdopen(1, "w", buffering=at_once, closefd=False)
+    sys.stderr = sys.__stderr__ = os.fdopen(
+        2, "w", buffering=1, errors="backslashreplace", closefd=False
+    )
     arguments = asked["arguments"]
-    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     sys.orig_argv = [sys.executable, *arguments]
+    if arguments[:2] == ["-W", "error"]:
+        sys.warnoptions, arguments = ["error"], arguments[2:]
+        warnings.simplefilter("error")
+    paths = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *paths]
     match arguments:
         case ["-m", name, *rest]:
-            sys.argv, sys.path = [name, *rest], [os.getcwd(), *given, *paths]
+            sys.argv, sys.path = [name, *rest], [os.getcwd(), *paths]
             runpy.run_module(name, run_name="__main__", alter_sys=True)
         case ["-c", code, *rest]:
-            sys.argv, sys.path = ["-c", *rest], ["", *given, *paths]
+            sys.argv, sys.path = ["-c", *rest], ["", *paths]
             main = sys.modules["__main__"] = ModuleType("__main__")
             exec(compile(code, "<string>", "exec"), vars(main))
         case [script, *rest]:
-            sys.argv, sys.path = arguments, [os.path.dirname(script) or os.getcwd(), *given, *paths]
+            sys.argv, sys.path = arguments, [os.path.dirname(script) or os.getcwd(), *paths]
             runpy.run_path(script, run_name="__main__")
         case _:
             raise SystemExit(f"no arguments: {arguments}")
