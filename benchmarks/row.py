@@ -103,7 +103,7 @@ FULL = Scale()
 QUICK = Scale(
     rounds=3, drain=5_000, enqueue=5_000, singles=500, pickups=50, big=100_000, claims=20, age=5.0
 )
-TINY = Scale(rounds=1, drain=100, enqueue=100, singles=10, pickups=3, big=2_000, claims=2, age=0.2)
+TINY = Scale(rounds=1, drain=20, enqueue=20, singles=10, pickups=2, big=500, claims=2, age=0.1)
 """Measures nothing: for the test that all of it works."""
 
 

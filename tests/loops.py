@@ -12,14 +12,20 @@ from collections.abc import Callable
 import pytest
 
 LOOPS = ("asyncio", "trio")
+EVERY_LOOP = "TASKQ_TEST_EVERY_LOOP"
 
 Turn = Callable[[pytest.Function], int | None]
 """Of a test that needs one loop only, a number: even for asyncio, odd for trio."""
 
 
+def every_loop() -> bool:
+    """Whether tests are to run on both, whatever that adds."""
+    return bool(os.environ.get(EVERY_LOOP))
+
+
 def leave_out(config: pytest.Config, items: list[pytest.Item], turn: Turn) -> None:
     """Leave out the other loop of each test that has a turn and was asked for on both."""
-    if os.environ.get("TASKQ_TEST_EVERY_LOOP"):
+    if every_loop():
         return
     copies = Counter(name_of(item) for item in items if isinstance(item, pytest.Function))
     out = {

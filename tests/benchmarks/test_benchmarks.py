@@ -27,12 +27,12 @@ def test_a_run_prints_a_table_and_writes_all_of_it_as_json(
     )
 
     assert done.exit_code == 0, done.output
-    assert "drain of 100 no-op activities" in done.output
+    assert "drain of 20 no-op activities" in done.output
     written = json.loads(file.read_bytes())
     assert written["machine"]["server"].startswith("PostgreSQL")
     assert [row["what"] for row in written["rows"]] == [
-        "drain of 100 no-op activities",
-        "drain of 100 no-op activities, trio",
+        "drain of 20 no-op activities",
+        "drain of 20 no-op activities, trio",
         "transactions per activity",
     ]
     drain = written["rows"][0]

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,10 +16,11 @@ from types import ModuleType
 from uuid import UUID
 
 from tests.chaos.database import Database, Row
+from tests.forked import Forked, Start
 
 REPOSITORY = Path(__file__).parents[2]
 APP = Path(__file__).with_name("chaos_app.py")
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which something that should happen has not; no measure of speed."""
 
 
@@ -38,20 +38,19 @@ def until(condition: Callable[[], object], what: str, *, within: float = PATIENC
 
 
 class WorkerProcess:
-    """A worker in a process, and in a session, of its own."""
+    """Python with arguments in a process, and in a session, of its own."""
 
-    def __init__(self, folder: Path, command: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        environment: dict[str, str],
+        *,
+        start: Start = Forked,
+    ) -> None:
         self.log = folder / f"worker-{time.monotonic_ns()}.log"
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            self._process = start(arguments, cwd=folder, env=environment, stdout=log, stderr=log)
         self._ended_at = 0
         self._watcher = Thread(target=self._watch, daemon=True)
         self._watcher.start()
@@ -118,7 +117,7 @@ class Arena:
         self.url = database.url if url is None else url
         self.workers: list[WorkerProcess] = []
         self.settings: dict[str, float] = {
-            "LEASE": 1.0,
+            "LEASE": 3.0,
             "REAPER_INTERVAL": 0.3,
             "POLL_INTERVAL": 0.2,
             "POLL_MAX": 0.5,
@@ -136,9 +135,7 @@ class Arena:
 
     def python(self, *arguments: str, ready: bool = True, **settings: float) -> WorkerProcess:
         """Start Python in the folder; wait until it claims, if it is to be ``ready``."""
-        process = WorkerProcess(
-            self.folder, [sys.executable, *arguments], self.environment(**settings)
-        )
+        process = WorkerProcess(self.folder, arguments, self.environment(**settings))
         self.workers.append(process)
         if ready:
             self.wait_until_ready(process)

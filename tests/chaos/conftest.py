@@ -1,15 +1,16 @@
 """What fault tests share.
 
-A test with an ``arena`` runs on SQLite and on PostgreSQL; one with a ``loop`` besides runs on one
-event loop there and on the other one here, which one as its name has it: all four pairs would only
-repeat themselves. Modules whose names end with a database's name are for that one alone.
+A test with an ``arena`` runs on SQLite or on PostgreSQL, one with a ``loop`` besides on asyncio or
+on trio: the tests of a file turn about, and over all files each pair has its share. All the pairs
+of each test, which in the main repeat themselves, are run by ``./scripts/chaos --tests``. Modules
+whose names end with a database's name are for that one alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
+from types import ModuleType
 from zlib import crc32
 
 import pytest
@@ -17,25 +18,53 @@ import pytest
 from tests.chaos.arena import Arena
 from tests.chaos.audit import audit, report
 from tests.chaos.database import Database, PostgresDatabase, SQLiteFile
+from tests.loops import LOOPS, every_loop, leave_out
 
-LOOPS = ("asyncio", "trio")
 KINDS = ("sqlite", "postgres")
+PAIRS = (
+    ("sqlite", "asyncio"),
+    ("postgres", "trio"),
+    ("sqlite", "trio"),
+    ("postgres", "asyncio"),
+)
+"""In turn: one test differs from the one before it in both."""
+LONG = 60.0
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Choose databases and event loops."""
-    of_arena = "make_database" in metafunc.fixturenames
-    of_loop = "loop" in metafunc.fixturenames
-    kinds = _kinds(metafunc.module.__name__) if of_arena else ()
-    if of_arena and of_loop:
-        first = crc32(metafunc.function.__name__.encode()) % 2
-        loops = (LOOPS[first], LOOPS[1 - first])
-        pairs = zip(kinds, loops, strict=True) if len(kinds) > 1 else product(kinds, loops)
-        metafunc.parametrize(("kind", "loop"), list(pairs))
-    elif of_arena:
-        metafunc.parametrize("kind", kinds)
-    elif of_loop:
-        metafunc.parametrize("loop", LOOPS)
+    kinds = _kinds(metafunc.module.__name__)
+    choices = {
+        ("kind", "loop"): [pair for pair in PAIRS if pair[0] in kinds],
+        ("kind",): [(kind,) for kind in kinds],
+        ("loop",): [(loop,) for loop in LOOPS],
+    }
+    asked = {"kind": "make_database", "loop": "loop"}
+    names = tuple(name for name in asked if asked[name] in metafunc.fixturenames)
+    if names:
+        chosen = choices[names]
+        if not every_loop():
+            chosen = [chosen[_turn(metafunc.module, metafunc.function.__name__) % len(chosen)]]
+        metafunc.parametrize(names, chosen)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the tests that run their workers here, leave out one event loop: on PostgreSQL the one
+    that is kept on SQLite."""
+    leave_out(config, items, _turn_in_process)
+
+
+def _turn_in_process(item: pytest.Function) -> int | None:
+    if item.path.parent != Path(__file__).parent:
+        return None
+    return _turn(item.module, item.originalname) + ("postgres" in item.name)
+
+
+def _turn(module: ModuleType, test: str) -> int:
+    """A number for a test: the name of its file gives the first one of a file, and each test has
+    the next one."""
+    tests = [name for name in vars(module) if name.startswith("test_")]
+    return crc32(Path(str(module.__file__)).name.encode()) + tests.index(test)
 
 
 def _kinds(module: str) -> tuple[str, ...]:
@@ -84,6 +113,7 @@ def arenas(
 
 
 @pytest.fixture
-def arena(arenas: Callable[..., Arena]) -> Arena:
-    """An arena with short leases."""
-    return arenas()
+def arena(arenas: Callable[..., Arena], request: pytest.FixtureRequest) -> Arena:
+    """An arena with leases of its module's ``LEASE``, where that is about leases that end; they are
+    longer than any stall of a busy machine where it is not."""
+    return arenas(LEASE=getattr(request.module, "LEASE", LONG))

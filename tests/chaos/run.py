@@ -9,7 +9,10 @@ clients were told.
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -23,7 +26,7 @@ from msgspec import Struct
 from taskq import TaskQ
 from tests.browser import first_data
 from tests.browser.chromium import NoBrowser
-from tests.chaos.arena import Arena
+from tests.chaos.arena import REPOSITORY, Arena
 from tests.chaos.audit import Finding, audit, report
 from tests.chaos.console import ALLOWED, HEADING, measured
 from tests.chaos.crowd import LARGEST_TREE, Crowd, crowd
@@ -31,8 +34,11 @@ from tests.chaos.nemesis import Nemesis
 from tests.chaos.orders import make_table
 from tests.chaos.site import SITES, Site
 from tests.chaos.ticks import ticking
+from tests.loops import EVERY_LOOP
 
 LOOPS = {"asyncio": ("asyncio",), "trio": ("trio",), "both": ("asyncio", "trio")}
+PAUSE = 5.0
+"""Seconds between two kills of workers that fire schedules."""
 MOST = 40_000
 """Activities that clients make in one run, about, at the most."""
 SETTINGS = {"LEASE": 1.5, "SHUTDOWN_GRACE": 1.5, "LOCK_TIMEOUT": 0.5, "ENQUEUE_TIMEOUT": 3.0}
@@ -127,6 +133,11 @@ def counted(counts: Counter[str]) -> str:
     type=click.IntRange(min=LARGEST_TREE * 2),
     help="Instead: how long the console takes over so many activities (1000000).",
 )
+@click.option(
+    "--tests",
+    is_flag=True,
+    help="Instead: the suite's fault tests, each on every database and event loop.",
+)
 @click.option("--keep", is_flag=True, help="Keep the folder though nothing is wrong.")
 def main(
     kind: str,
@@ -137,6 +148,7 @@ def main(
     rate: float,
     ticks: int | None,
     activities: int | None,
+    tests: bool,
     keep: bool,
 ) -> None:
     """Harm taskq for a while and check its promises; exit code 1 if one is broken."""
@@ -147,6 +159,8 @@ def main(
     if activities is not None:
         console_run(kind, activities)
         return
+    if tests:
+        raise SystemExit(tests_run())
     click.echo(f"seed {seed}: {seconds:g} s of harm on {kind} to {workers} workers on {backend}")
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
     with SITES[kind](folder) as site:
@@ -171,12 +185,22 @@ def main(
 
 
 def ticking_run(kind: str, *, ticks: int, seed: int, workers: int) -> None:
-    """Let a schedule fire each second while a worker is killed every 5 s; exit code 1 where an
+    """Let a schedule fire each second while workers are killed in turn; exit code 1 where an
     occurrence was enqueued twice or never."""
-    click.echo(f"seed {seed}: {ticks} ticks on {kind}, one of {workers} workers killed every 5 s")
+    click.echo(
+        f"seed {seed}: {ticks} ticks on {kind}, one of {workers} workers killed every {PAUSE:g} s"
+    )
     folder = Path(tempfile.mkdtemp(prefix="taskq-chaos-"))
     with SITES[kind](folder) as site:
-        found = ticking(folder, site.database, ticks=ticks, pause=5.0, seed=seed, workers=workers)
+        found = ticking(
+            folder,
+            site.database,
+            ticks=ticks,
+            pause=PAUSE,
+            kills=int(ticks / PAUSE) if workers > 1 else 0,
+            seed=seed,
+            workers=workers,
+        )
     every, latest = (len(found.seconds[name]) for name in ("all", "latest"))
     click.echo(f"{found.killed} killed; all: {every} occurrences, latest: {latest}")
     wrong = found.wrong(ticks)
@@ -216,6 +240,13 @@ def console_run(kind: str, number: int) -> None:
         click.echo("too slow")
         raise SystemExit(1)
     click.echo("sound")
+
+
+def tests_run() -> int:
+    """Run the fault tests of the suite on all that each of them can run on; pytest's exit code."""
+    command = [sys.executable, "-m", "pytest", str(Path(__file__).parent)]
+    environment = {**os.environ, EVERY_LOOP: "1"}
+    return subprocess.run(command, cwd=REPOSITORY, env=environment, check=False).returncode
 
 
 def _named(found: Crowd) -> dict[str, UUID]:

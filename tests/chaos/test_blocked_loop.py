@@ -8,6 +8,9 @@ from tests.chaos.arena import Arena, now, until
 
 pytestmark = pytest.mark.chaos
 
+LEASE = 3.0
+"""Seconds: a busy machine does not stand still for so long."""
+
 
 def test_a_handler_that_blocks_the_loop_keeps_what_its_worker_has(arena: Arena, loop: str) -> None:
     """bug:B25, fault:C1: for two leases, beside a worker that would take it."""

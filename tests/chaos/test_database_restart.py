@@ -20,7 +20,7 @@ from tests.postgres_server import NoServer
 
 pytestmark = pytest.mark.chaos
 
-LEASE = 1.5
+LEASE = 3.0
 
 
 def test_a_crash_of_the_database_loses_nothing_and_burns_nothing(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from tests.chaos.arena import Arena, now, until
 
 pytestmark = pytest.mark.chaos
 
+LEASE = 3.0
+"""Seconds: a busy machine does not stand still for so long."""
+
 
 def test_a_lock_that_outlasts_the_leases_burns_nothing(arena: Arena, loop: str) -> None:
     """Rule R4, promise:G6: what cannot be renewed is cancelled in time, and then run again. Another

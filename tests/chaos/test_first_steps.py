@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.arena import REPOSITORY, WorkerProcess, until
+from tests.forked import spawned
 from tests.postgres_databases import Databases
 
 pytestmark = pytest.mark.chaos
@@ -56,8 +57,8 @@ def environment(**variables: str) -> dict[str, str]:
 def first_steps(folder: Path, loop: str, given: dict[str, str]) -> None:
     """A worker in one process, a call from another."""
     (folder / "app.py").write_text(APP)
-    command = [sys.executable, "-m", "taskq", "worker", "app:taskq", "--async-backend", loop]
-    worker = WorkerProcess(folder, command, given)
+    command = ["-m", "taskq", "worker", "app:taskq", "--async-backend", loop]
+    worker = WorkerProcess(folder, command, given, start=spawned)
     try:
         client = subprocess.run(
             [sys.executable, "-c", CALL], cwd=folder, env=given, capture_output=True, text=True

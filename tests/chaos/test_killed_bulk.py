@@ -14,6 +14,9 @@ from tests.chaos.arena import Arena, until
 
 pytestmark = pytest.mark.chaos
 
+LEASE = 3.0
+"""Seconds: a busy machine does not stand still for so long."""
+
 MANY = int(os.environ.get("TASKQ_TEST_BULK", "2000"))
 """How many dead letters: 20 000 are chunks of the usual size."""
 SIZE = min(CHUNK, MANY // 20)

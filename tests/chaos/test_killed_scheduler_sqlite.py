@@ -17,7 +17,8 @@ def test_each_second_is_fired_once_whoever_is_killed(
     tmp_path: Path, make_database: Callable[[Path], Database]
 ) -> None:
     """promise:G12; ``./scripts/chaos --ticks 60`` is the long form"""
-    ticks = ticking(tmp_path, make_database(tmp_path), ticks=6, pause=2.0, seed=7, most=2)
+    database = make_database(tmp_path)
+    ticks = ticking(tmp_path, database, ticks=6, pause=2.0, kills=2, seed=7, workers=2)
 
-    assert ticks.wrong(6) == []
     assert ticks.killed == 2
+    assert ticks.wrong(6) == []

@@ -10,6 +10,9 @@ from tests.chaos.arena import Arena, until
 
 pytestmark = pytest.mark.chaos
 
+LEASE = 3.0
+"""Seconds: a busy machine does not stand still for so long."""
+
 
 def test_a_tree_whose_worker_was_killed_has_each_step_once(arena: Arena, loop: str) -> None:
     """promise:G3, promise:G5, design 7.10: a failed step is found after the crash, and made anew

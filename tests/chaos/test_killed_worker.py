@@ -11,6 +11,9 @@ from tests.chaos.arena import Arena, WorkerProcess, until
 
 pytestmark = pytest.mark.chaos
 
+LEASE = 3.0
+"""Seconds: a busy machine does not stand still for so long."""
+
 AHEAD = """
 import sys
 import anyio
@@ -20,7 +23,7 @@ anyio.run(lambda: taskq.run_worker(concurrency=20, claim_ahead=20), backend=sys.
 """
 """A worker that claims as many again as it runs."""
 
-SLACK = 1_500_000
+SLACK = 3_000_000
 """Microseconds for a busy machine, beyond what is promised."""
 
 
@@ -83,5 +86,5 @@ def dies_and_is_restarted(arena: Arena, loop: str, done: Callable[[], bool]) -> 
             worker = arena.worker(loop)
         return done()
 
-    until(over, "everything has ended", within=40)
+    until(over, "everything has ended", within=60)
     return deaths

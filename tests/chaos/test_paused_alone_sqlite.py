@@ -15,7 +15,7 @@ pytestmark = pytest.mark.chaos
 def test_what_nobody_took_from_a_paused_worker_goes_on_there(arenas: Callable[..., Arena]) -> None:
     """A lease that has ended and that nobody took back still holds, if it is renewed at once: the
     shorter leases are, the quicker the machine and its database have to be."""
-    arena = arenas(LEASE=5)
+    arena = arenas(LEASE=8)
     future = arena.app.gate.delay("open")
     worker = arena.worker("asyncio")
     until(lambda: arena.effects("start"), "it runs")

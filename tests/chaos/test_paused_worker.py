@@ -10,6 +10,9 @@ from tests.chaos.arena import Arena, until
 
 pytestmark = pytest.mark.chaos
 
+LEASE = 3.0
+"""Seconds: a busy machine does not stand still for so long."""
+
 
 def test_what_a_paused_worker_brings_too_late_is_refused(arena: Arena, loop: str) -> None:
     """promise:G5, seed:W22, fault:A3: its handlers are cancelled, and then it works as ever."""

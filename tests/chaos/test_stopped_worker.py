@@ -49,11 +49,14 @@ def test_a_stop_claims_nothing_and_puts_what_is_cut_off_back_in_its_place(
     assert [line["id"] for line in arena.effects("start")][4:] == long + waiting
 
 
-def test_a_stop_that_cuts_nothing_off_is_a_clean_end(arena: Arena, loop: str) -> None:
+def test_a_stop_that_cuts_nothing_off_is_a_clean_end(
+    arenas: Callable[..., Arena], loop: str
+) -> None:
     """promise:G14, fault:D4: leases are kept through a grace that is longer than they are.
 
     seed:W30
     """
+    arena = arenas(LEASE=3, SHUTDOWN_GRACE=12)
     future = arena.app.gate.delay("done")
     worker = arena.worker(loop)
     until(lambda: arena.effects("start"), "it runs")
@@ -61,10 +64,10 @@ def test_a_stop_that_cuts_nothing_off_is_a_clean_end(arena: Arena, loop: str) ->
 
     def outlast() -> None:
         lease = arena.row(future.id)["lease_until"]
-        until(lambda: arena.row(future.id)["lease_until"] > lease + 1_500_000, "it is renewed")
+        until(lambda: arena.row(future.id)["lease_until"] > lease + 3_500_000, "it is renewed")
         arena.open("done")
 
-    assert stopped(arena, worker, grace=5, meanwhile=outlast) == 0
+    assert stopped(arena, worker, grace=12, meanwhile=outlast) == 0
     row = arena.row(future.id)
     assert (row["status"], row["claim"], row["retry_count"]) == ("completed", 1, 0)
 

@@ -9,7 +9,6 @@ import json
 import os
 import random
 import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -63,21 +62,21 @@ def ticking(
     *,
     ticks: int,
     pause: float,
+    kills: int,
     seed: int,
     workers: int = 3,
-    most: int = 1000,
 ) -> Ticks:
-    """Let workers fire ``ticks`` seconds in an empty folder; kill one every ``pause`` seconds, and
-    not more than ``most``."""
+    """Let workers fire ``ticks`` seconds in an empty folder, and more where that is needed for so
+    many ``kills``, of one worker every ``pause`` seconds while there is another."""
     (folder / "app.py").write_text(APP)
     chance = random.Random(seed)
     fleet = _fleet(folder, database, workers)
     killed, next_kill = 0, time.monotonic() + pause
     patience = time.monotonic() + 2 * ticks + 60
     try:
-        while len(_seconds(database, "all")) < ticks:
+        while len(_seconds(database, "all")) < ticks or killed < kills:
             assert time.monotonic() < patience, fleet.said()
-            due = killed < most and time.monotonic() >= next_kill
+            due = killed < kills and time.monotonic() >= next_kill
             if due and len(alive := _alive(database)) > 1:  # the first of a fleet starts alone
                 os.kill(chance.choice(alive), signal.SIGKILL)
                 killed, next_kill = killed + 1, next_kill + pause
@@ -94,7 +93,7 @@ def _fleet(folder: Path, database: Database, workers: int) -> WorkerProcess:
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TASKQ_")}
     given = {f"TASKQ_{name}": str(value) for name, value in SETTINGS.items()}
     place = {"TASKQ_DATABASE_URL": database.url, "PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-m", "taskq", "worker", "app:taskq", "-w", str(workers)]
+    command = ["-m", "taskq", "worker", "app:taskq", "-w", str(workers)]
     return WorkerProcess(folder, command, {**kept, **given, **place})
 
 

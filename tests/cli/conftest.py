@@ -20,6 +20,7 @@ from taskq.cli import commands
 from taskq.identifiers import new_id
 from taskq.lifecycle import Outcome, decide
 from taskq.model import Attempt
+from tests.forked import Forked, Start
 
 APP = """
 import threading
@@ -100,18 +101,11 @@ class Cli(Protocol):
 class Process:
     """A ``taskq`` command in a process of its own, in a folder."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, start: Start) -> None:
         self.folder = folder
         self.errors = folder / f"stderr-{time.monotonic_ns()}.txt"
         with self.errors.open("wb") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "taskq", *arguments],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
-            )
+            self._process = start(["-m", "taskq", *arguments], cwd=folder, stderr=errors)
 
     @property
     def pid(self) -> int:
@@ -190,8 +184,8 @@ def start(folder: Path) -> Iterator[Callable[..., Process]]:
     """Start commands in processes of their own; they are killed afterwards, if need be."""
     started: list[Process] = []
 
-    def start(*arguments: str) -> Process:
-        started.append(Process(folder, *arguments))
+    def start(*arguments: str, start: Start = Forked) -> Process:
+        started.append(Process(folder, *arguments, start=start))
         return started[-1]
 
     yield start

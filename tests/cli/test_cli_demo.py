@@ -6,9 +6,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from uuid import UUID
 
 import httpx
@@ -17,20 +19,35 @@ import pytest
 
 from taskq.cli.demo import Expected, complaints
 from taskq.cli.demo_app import build
+from tests import forked
 from tests.processes.alive import until_sync
 from tests.web.socket_server import sign_in
 
 
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "taskq", "demo", *arguments],
+    return forked.run(
+        ["-m", "taskq", "demo", *arguments],
         cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
         env={"TMPDIR": str(folder), "TASKQ_DATABASE_URL": "sqlite:////no/such/place.db"},
     )
+
+
+@contextmanager
+def begun(folder: Path, *arguments: str) -> Generator[tuple[forked.Running, IO[str]]]:
+    """A demo, and what it says."""
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as out, os.fdopen(reader) as said:
+        process = forked.Forked(
+            ["-m", "taskq", "demo", *arguments],
+            stdout=out,
+            stderr=out,
+            env={"TMPDIR": str(folder)},
+        )
+        out.close()
+        try:
+            yield process, said
+        finally:
+            process.kill()
 
 
 def test_the_demo_ends_well_and_shows_results_and_keep_keeps_its_database(tmp_path: Path) -> None:
@@ -60,25 +77,17 @@ def test_the_demo_runs_on_trio_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_demo_that_is_served_goes_on_until_it_is_stopped(tmp_path: Path) -> None:
     """seed:O9"""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "taskq", "demo", "--serve", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={"TMPDIR": str(tmp_path)},
-    )
-    assert process.stdout is not None
-    with process.stdout:
+    with begun(tmp_path, "--serve", "--port", "0") as (process, said):
         [url, link] = next(
             found.groups()
-            for line in process.stdout
+            for line in said
             if (found := re.search(r"console at (http://\S+/)login#(\S+)", line))
         )
         with httpx.Client(base_url=url) as client:
             assert sign_in(client, "", {"link": link}).status_code == 200
             until_sync(lambda: done(client) > 17)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0, process.stdout.read()
+        assert process.wait(20) == 0, said.read()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -97,28 +106,19 @@ def test_the_port_of_the_demo_is_for_one_that_is_served(tmp_path: Path) -> None:
 def test_a_demo_that_is_stopped_or_killed_takes_its_worker_along(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "taskq", "demo"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={"TMPDIR": str(tmp_path)},
-    )
-    assert process.stdout is not None
     worker = 0
-    with process.stdout:
-        for line in process.stdout:
+    with begun(tmp_path) as (process, said):
+        for line in said:
             if found := re.search(r"process (\d+)", line):
                 worker = int(found[1])
             if "completed" in line:
                 process.send_signal(number)
                 break
-        process.stdout.read()
+        said.read()
+        code = process.wait(20)
+    assert code == (1 if number is signal.SIGTERM else -signal.SIGKILL)
     if number is signal.SIGTERM:
-        assert process.wait(20) == 1
         assert list(tmp_path.iterdir()) == []
-    else:
-        process.wait(20)
     wait_until_gone(worker)
 
 

@@ -17,6 +17,7 @@ from taskq import ActivityCancelled
 from taskq.lifecycle import Expired, Failed, Succeeded
 from taskq.model import ErrorInfo
 from taskq.testing.conformance.samples import call, keyed
+from tests.forked import Forked
 
 NASTY = ErrorInfo(
     type="Bad\x1b[2J", message="one\ntwo\x1b]0;owned\x07", traceback="at\x1b[31m line 1\nline 2"
@@ -320,21 +321,16 @@ def test_a_reader_that_goes_away_is_no_error(shelf) -> None:
 
 def test_a_locale_without_unicode_is_survived(shelf) -> None:
     """fault:I37"""
-    shelf.greet.options(source="é漢").delay("Ada")
-    id = json.loads(_run("list", "--json", encoding="latin-1"))["items"][0]["id"]
-    assert "é\\u6f22" in _run("show", id, encoding="latin-1")
-
-
-def _run(*arguments: str, encoding: str) -> str:
+    id = str(shelf.greet.options(source="é漢").delay("Ada").id)
     done = subprocess.run(
-        [sys.executable, "-m", "taskq", *arguments],
+        [sys.executable, "-m", "taskq", "show", id],
         capture_output=True,
-        encoding=encoding,
+        encoding="latin-1",
         timeout=60,
         check=True,
-        env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        env={**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"},
     )
-    return done.stdout
+    assert "é\\u6f22" in done.stdout
 
 
 def test_a_terminal_gets_a_table_without_markup_of_the_data(shelf) -> None:
@@ -342,12 +338,12 @@ def test_a_terminal_gets_a_table_without_markup_of_the_data(shelf) -> None:
     shelf.greet.delay("Ada")
     shelf.end(Failed(error=ErrorInfo(type="[red]Bad", message="\x1b]0;x\x07"), retryable=False))
     leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "taskq", "list"],
-        stdout=follower,
-        env={**os.environ, "COLUMNS": "200", "TERM": "xterm"},
-    )
-    os.close(follower)
+    with os.fdopen(follower, "wb", buffering=0) as terminal:
+        process = Forked(
+            ["-m", "taskq", "list"],
+            stdout=terminal,
+            env={**os.environ, "COLUMNS": "200", "TERM": "xterm"},
+        )
     said = b""
     while chunk := _read(leader):
         said += chunk

@@ -9,7 +9,6 @@ import io
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from taskq import TaskQ, migrations
 from taskq.backends.sql.tables import metadata
 from taskq.cli import commands
 from taskq.errors import SchemaError
+from tests import forked
 from tests.docs.test_snippets import ROOT, Block, blocks
 from tests.postgres_databases import Databases
 
@@ -249,9 +249,7 @@ def test_a_file_that_is_none_of_taskqs_revisions_is_refused_by_name(
     sentence = f"{stranger} is no revision of taskq's: move it to your own migrations"
 
     for command in ("taskq migrate", "alembic upgrade head"):
-        done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(command)], capture_output=True, text=True
-        )
+        done = forked.run(["-m", *shlex.split(command)])
         assert done.returncode != 0
         assert sentence in done.stderr + done.stdout
         assert "CommandError" not in done.stderr + done.stdout
@@ -292,7 +290,7 @@ def test_from_the_repository(project: Project) -> None:
     ]
     (project.folder / "alembic.ini").write_text((ROOT / "alembic.ini").read_text())
 
-    subprocess.run([sys.executable, "-m", *shlex.split(upgrade)], check=True)
+    assert forked.run(["-m", *shlex.split(upgrade)]).returncode == 0
 
     assert project.tables() == {"taskq_alembic_version", *TABLES}
     assert "tq0002" in project.run(current)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -22,6 +21,7 @@ import pytest
 
 from taskq.cli import commands
 from taskq.settings import Settings
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -117,15 +117,7 @@ def environment() -> dict[str, str]:
 
 def python(folder: Path, *arguments: str) -> str:
     """Run Python in the folder; what it printed."""
-    answer = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
+    answer = forked.run(arguments, cwd=folder, env=environment())
     assert answer.returncode == 0, answer.stdout + answer.stderr
     return answer.stdout
 
@@ -139,15 +131,14 @@ def folder(page: Path, tmp_path: Path) -> Iterator[Path]:
     if not (tmp_path / "app.py").exists():
         yield tmp_path
         return
-    command = [sys.executable, "-m", "taskq", "worker", "app:taskq", "-l", "warning"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL
-    ) as worker:
-        try:
-            yield tmp_path
-        finally:
-            worker.terminate()
-    assert worker.returncode == 0
+    command = ["-m", "taskq", "worker", "app:taskq", "-l", "warning"]
+    worker = forked.Forked(command, cwd=tmp_path, env=environment())
+    try:
+        yield tmp_path
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        code = worker.wait(60)
+    assert code == 0
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if programs(page)], ids=name_of)

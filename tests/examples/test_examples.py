@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
+import signal
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.postgres_databases import Databases
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -111,14 +111,10 @@ report of the world: report, active
 def run(name: str, folder: Path, url: str | None = None, **knobs: str) -> str:
     """What an example prints, run as its reader would, with warnings as errors."""
     database = url or f"sqlite:///{folder}/example.db"
-    answer = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")],
+    answer = forked.run(
+        ["-W", "error", str(EXAMPLES / f"{name}.py")],
         cwd=folder,
         env=os.environ | {"TASKQ_DATABASE_URL": database} | knobs,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert answer.returncode == 0, answer.stderr
     assert "Traceback" not in answer.stderr, answer.stderr
@@ -185,15 +181,17 @@ def test_trees_may_have_their_parents_in_one_process_and_their_leaves_in_another
     tmp_path: Path,
 ) -> None:
     knobs = {"SPEED": "40", "ROOTS": "1", "TASKQ_DATABASE_URL": f"sqlite:///{tmp_path}/example.db"}
-    with subprocess.Popen(
-        [sys.executable, "-W", "error", str(EXAMPLES / "lineage_tree.py")],
+    leaves = forked.Forked(
+        ["-W", "error", str(EXAMPLES / "lineage_tree.py")],
         env=os.environ | knobs | {"WORKER_MODE": "leaves"},
         cwd=tmp_path,
-    ) as leaves:
+    )
+    try:
         printed = run("lineage_tree", tmp_path, WORKER_MODE="spawner", **knobs)
-        leaves.terminate()
+    finally:
+        leaves.send_signal(signal.SIGTERM)
 
-    assert leaves.returncode == 0
+    assert leaves.wait(60) == 0
     assert printed == TREE + "9 completed, 0 dead\n"
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.postgres_databases import Databases
 
 STRESS = Path(__file__).parents[2] / "examples" / "perf" / "suspend_stress.py"
@@ -17,14 +16,10 @@ DRAINED, STALLED, TOO_SLOW = 0, 2, 3
 
 def run(folder: Path, **knobs: str) -> tuple[int, str]:
     """Its exit status and what it printed."""
-    answer = subprocess.run(
-        [sys.executable, "-W", "error", str(STRESS)],
+    answer = forked.run(
+        ["-W", "error", str(STRESS)],
         cwd=folder,
         env=os.environ | {"WORK_MS": "5", "ROOTS": "6", "STALL_SEC": "10"} | knobs,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert "Traceback" not in answer.stderr, answer.stderr
     return answer.returncode, answer.stdout

@@ -17,6 +17,7 @@ from tests.processes import work
 from tests.processes.alive import alive, children, noted, until, until_sync
 
 only_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+only_trio = pytest.mark.parametrize("anyio_backend", ["trio"])
 
 
 def shelved(folder: Path, *tasks: Task[..., object]) -> TaskQ:
@@ -27,6 +28,7 @@ def shelved(folder: Path, *tasks: Task[..., object]) -> TaskQ:
     return app
 
 
+@only_trio
 async def test_of_twenty_ten_complete_five_die_and_five_time_out(tmp_path: Path) -> None:
     """Issue 5, point 5."""
     before = children()
