@@ -12,7 +12,7 @@ import pytest
 from tests.browser.accessible import contrast, nameless, overflow, structure
 from tests.browser.pages import PAGES, ready
 from tests.browser.scene import Scene
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Tour, Visitor
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -43,15 +43,12 @@ def schedule(scene: Scene, name: str) -> dict[str, Any]:
     ],
     ids=["new", "edit", "runs", "cause"],
 )
-def test_everybody_can_use_it(
-    scene: Scene, visitor: Visitor, address: Callable[[Scene], str]
-) -> None:
-    page = visitor.open(scene, address(scene))
-    ready(page)
+def test_everybody_can_use_it(scene: Scene, tour: Tour, address: Callable[[Scene], str]) -> None:
+    page = tour.at(address(scene))
     found = [*structure(page), *nameless(page), *contrast(page)]
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 380, "height": 700})
-    assert [*found, *contrast(page), *overflow(page)] == []
+    assert [*found, *contrast(page), *overflow(page), *tour.findings] == []
 
 
 def test_a_schedule_tells_its_next_times_while_it_is_typed_and_is_run_at_once(
@@ -181,7 +178,9 @@ def test_new_entries_of_the_audit_are_announced_and_move_nothing(
 
 def test_a_clock_that_is_wrong_is_told(scene: Scene, visitor: Visitor) -> None:
     """seed:V23"""
-    page = visitor.open(scene, PAGES["settings"])
+    page = visitor.page(scene.origin)
+    page.context.add_cookies([scene.cookie()])
+    page.goto(f"{scene.url}{PAGES['settings']}")
     page.get_by_text("as the console's").wait_for()
     page.add_init_script(HOUR_AHEAD)
     page.reload()
