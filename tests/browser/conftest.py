@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.chromium import NoBrowser, chromium
 from tests.browser.scene import Scene, nothing, served, shown
-from tests.browser.visitor import Profile, Tour, Visitor, toured
+from tests.browser.visitor import Profile, Tour, Visitor, patient, toured
 from tests.browser.workload import shop
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def browser() -> Iterator[Browser]:
         browser = running.__enter__()
     except NoBrowser as reason:
         pytest.skip(str(reason))
+    patient()
     yield browser
     running.__exit__(None, None, None)
 

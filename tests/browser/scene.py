@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from time import monotonic, sleep
 from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 import httpx
@@ -85,11 +86,24 @@ def served(
                 return
             work = serve_in_thread(at_work, app)
             try:
+                _under_way(scene)
                 yield scene
             finally:
                 work.stop()
     finally:
         app.close()
+
+
+def _under_way(scene: Scene) -> None:
+    """Wait until both workers are known and work."""
+    end = monotonic() + 30
+    while len(scene.get("workers")["items"]) < 2 or not _runs(scene, "running"):
+        assert monotonic() < end, "nobody works"
+        sleep(0.02)
+
+
+def _runs(scene: Scene, name: str) -> bool:
+    return bool(scene.get(f"activities/{scene.ids[name]}")["status"] == "processing")
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
 from tests.browser.pages import PAGES, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
@@ -31,5 +33,5 @@ def test_a_viewer_is_offered_no_command(scene: Scene, visitor: Visitor) -> None:
     ready(page)
     rows = page.get_by_role("table", name="Queues").locator("tbody tr")
     rows.first.wait_for()
-    assert rows.get_by_role("button").count() == 0
-    assert page.locator("main > * > header").get_by_role("button").count() == 0
+    expect(rows.get_by_role("button")).to_have_count(0)
+    expect(page.locator("main > * > header").get_by_role("button")).to_have_count(0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.accessible import contrast, nameless, overflow, structure
 from tests.browser.pages import PAGES, ready
@@ -63,12 +64,12 @@ def test_a_schedule_tells_its_next_times_while_it_is_typed_and_is_run_at_once(
     page.get_by_label("Arguments").fill('{"number": 9007199254740993}')
     page.get_by_label("Cron", exact=True).fill("99 * * * *")
     page.get_by_role("alert").filter(has_text="99").wait_for()
-    assert make.is_disabled()
+    expect(make).to_be_disabled()
     page.get_by_label("Cron", exact=True).fill("5 * * * *")
     page.get_by_label("Zone").fill("Asia/Tokyo")
     times = page.get_by_role("complementary", name="Next times")
     times.get_by_text("Asia/Tokyo").wait_for()
-    assert times.get_by_role("listitem").count() == 5
+    expect(times.get_by_role("listitem")).to_have_count(5)
     page.get_by_label("Priority").select_option("HIGH")
     page.get_by_label("Queue").fill("mail")
     make.click()
@@ -121,12 +122,13 @@ def test_causes_are_narrowed_by_type(scene: Scene, visitor: Visitor) -> None:
     page = visitor.open(scene, PAGES["dead"])
     ready(page)
     page.get_by_label("type", exact=True).select_option("send_sms")
-    page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 1")
-    assert "send_sms in mail" in page.locator("tbody").inner_text()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody")).to_contain_text("send_sms in mail")
     page.reload()
     ready(page)
-    assert page.get_by_label("type", exact=True).input_value() == "send_sms"
-    assert page.get_by_label("type", exact=True).locator("option").count() > 2
+    types = page.get_by_label("type", exact=True)
+    expect(types).to_have_value("send_sms")
+    expect(types.locator("option").nth(2)).to_be_attached()
 
 
 def test_one_argument_is_changed_in_all_that_failed_of_a_cause(

@@ -17,7 +17,7 @@ from tests.browser.scene import Scene
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds that a page gets for what is expected of it."""
 WIDTH, HEIGHT = 1280, 900
 START = "#/settings"
@@ -118,6 +118,7 @@ class Visitor:
             viewport={"width": WIDTH, "height": HEIGHT},
             locale="en-GB",
             timezone_id="Europe/Oslo",
+            reduced_motion="reduce",  # what breathes is drawn sixty times a second
             **more,
         )
         context.set_default_timeout(PATIENCE * 1000)
@@ -158,6 +159,13 @@ class Tour:
     def rest(self) -> None:
         """Stay for a moment."""
         self._page.wait_for_timeout(100)
+
+
+def patient() -> None:
+    """What is expected of pages gets as long as what is done on them."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=PATIENCE * 1000)
 
 
 @contextmanager
