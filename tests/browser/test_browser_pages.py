@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.accessible import contrast, focus, nameless, overflow, structure
-from tests.browser.canaries import VISIBLE, infested, spared
+from tests.browser.canaries import CANARY, CAUSE, MARKUP, VISIBLE, infested, spared
 from tests.browser.pages import PAGES, addresses
 from tests.browser.scene import Scene
 from tests.browser.visitor import Profile, Tour, toured
@@ -64,6 +65,9 @@ CANARY_PAGES = {
     "activities": "#/activities",
     **{f"activity-{name}": f"#/activities/{{{name}}}" for name in ("completed", "dead", "parent")},
     **{name: PAGES[name] for name in ("queues", "types", "workers", "schedules", "dead", "audit")},
+    "queue": "#/queues/reports",
+    "type": "#/types/send",
+    "cause": f"#/dead/{CAUSE}",
 }
 
 
@@ -72,6 +76,18 @@ def test_no_stored_byte_is_ever_markup(canaries: Scene, infected: Tour, name: st
     """threat:T5: it appears, and only as text; the guard sees what it would have done."""
     page = infected.at(CANARY_PAGES[name].format(**canaries.ids))
     expect(page.locator("main")).to_contain_text(VISIBLE, use_inner_text=True)
+    assert _betrayed(infected, page) == []
+
+
+@pytest.mark.parametrize("name", [MARKUP, CANARY], ids=["seen", "unseen"])
+@pytest.mark.parametrize("place", ["queues", "types", "dead"])
+def test_what_is_said_of_a_name_that_is_refused_is_text_too(
+    infected: Tour, place: str, name: str
+) -> None:
+    """threat:T5"""
+    page = infected.at(f"#/{place}/{quote(name, safe='')}")
+    expect(page.get_by_role("alert").locator(".problem")).to_contain_text(VISIBLE)
+    infected.excuse("400")
     assert _betrayed(infected, page) == []
 
 

@@ -25,11 +25,12 @@ START = "#/settings"
 LEAVE = """() => {
   const [left] = document.querySelector("main").children;
   delete left.dataset.ready;
+  left.querySelector(".problem")?.remove();
   globalThis.left = { page: left, path: location.hash.split("?")[0] };
 }"""
 ARRIVED = """() => {
   const [page] = document.querySelector("main").children;
-  if (!page || !("ready" in page.dataset)) return false;
+  if (!page || !("ready" in page.dataset || page.querySelector(".problem"))) return false;
   return page !== left.page || location.hash.split("?")[0] === left.path;
 }"""
 FORGET = "localStorage.clear(); sessionStorage.clear()"
@@ -140,8 +141,8 @@ class Tour:
         ready(self._page)
 
     def at(self, path: str) -> Page:
-        """The page, once it shows the first data of what is at this address below the root; as it
-        was opened: light, and as wide."""
+        """The page, once it shows the first data of what is at this address below the root, or why
+        there is none; as it was opened: light, and as wide."""
         page = self._page
         self._guard.begin(self._origin)
         page.emulate_media(color_scheme="light")
@@ -155,6 +156,10 @@ class Tour:
     def findings(self) -> list[str]:
         """What was not to happen since it went there."""
         return self._guard.findings
+
+    def excuse(self, *parts: str) -> None:
+        """As the guard does, until it goes on."""
+        self._guard.excuse(*parts)
 
     def rest(self) -> None:
         """Stay for a moment."""
