@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -112,14 +113,14 @@ def endured(browser: Browser, page: Page, app: TaskQ, name: str, seconds: float)
     end = storm.begin()
     page.wait_for_timeout(300)
     browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
-    before, drawn = storm.made, page.evaluate("watched.draws")
+    before, drawn, begun = storm.made, page.evaluate("watched.draws"), monotonic()
     page.wait_for_timeout(seconds * 1000)
-    made, watched = storm.made - before, page.evaluate("watched")
+    made, watched, took = storm.made - before, page.evaluate("watched"), monotonic() - begun
     trace = browser.stop_tracing()
     end()
     return Burst(
         name,
-        seconds,
+        took,
         made,
         tasks(json.loads(trace)["traceEvents"]),
         [each / 1000 for each in watched["long"]],

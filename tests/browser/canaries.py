@@ -13,12 +13,16 @@ from tests.browser.scene import Scene, served
 from tests.browser.workload import TOKENS, Ids
 from tests.web.played import played
 
+MARKUP = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>{{7*7}}'
+"""What a browser would obey."""
 CANARY = (
-    '"><img src=x onerror=alert(1)></script><script>alert(1)</script>{{7*7}}'
+    f"{MARKUP}"
     "\N{RIGHT-TO-LEFT OVERRIDE}\N{ZERO WIDTH SPACE}\N{RIGHT-TO-LEFT ISOLATE}\N{ZERO WIDTH JOINER}"
 )
 VISIBLE = "<img src=x onerror=alert(1)>"
 """The part of it that a reader of the page sees as it is."""
+CAUSE = "c0ffeec0ffeec0ff"
+"""What the infested dead letter failed of."""
 
 JSON = json.dumps({"note": CANARY, CANARY: [CANARY, {CANARY: CANARY}]}, ensure_ascii=False)
 LIST = json.dumps([CANARY, "default"], ensure_ascii=False)
@@ -67,6 +71,15 @@ CLOSED = {
 """Columns whose words the tables themselves check, or by which rows are found; or of numbers."""
 
 
+REACHED = (
+    ("dead_letter", "fingerprint", CAUSE),
+    ("pending", "type", "send"),
+    ("scheduled", "queue", "reports"),
+)
+"""By state, what one of them has in common with what can be asked for: no page is about a type, a
+queue or a cause whose name is markup."""
+
+
 @contextmanager
 def infested(folder: Path) -> Iterator[Scene]:
     """The console of such a store, in a file in this folder."""
@@ -112,6 +125,12 @@ def _infest(connection: sqlite3.Connection) -> None:
             "taskq_audit": "id = (SELECT max(id) FROM taskq_audit)",
         }.get(table, "true")
         connection.execute(f"UPDATE {table} SET {sets} WHERE {where}", [*values.values()])
+    for status, column, value in REACHED:
+        connection.execute(
+            f"UPDATE taskq_activities SET {column} = ? WHERE id ="
+            " (SELECT min(id) FROM taskq_activities WHERE status = ?)",
+            (value, status),
+        )
     hash, id = b"\0" * 32, b"\0" * 16
     connection.execute(
         "INSERT INTO taskq_keys (hash, queue, type, activity_id) VALUES (?, ?, ?, ?)",

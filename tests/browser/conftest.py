@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.chromium import NoBrowser, chromium
 from tests.browser.scene import Scene, nothing, served, shown
-from tests.browser.visitor import Profile, Visitor
+from tests.browser.visitor import Profile, Tour, Visitor, patient, toured
 from tests.browser.workload import shop
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def browser() -> Iterator[Browser]:
         browser = running.__enter__()
     except NoBrowser as reason:
         pytest.skip(str(reason))
+    patient()
     yield browser
     running.__exit__(None, None, None)
 
@@ -79,10 +80,10 @@ def scene(browser: Browser) -> Iterator[Scene]:
 
 
 @pytest.fixture(scope="module")
-def filed(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """The shop in an SQLite file, with workers that go on."""
-    with shown(f"sqlite:///{tmp_path_factory.mktemp('shop')}/taskq.db") as scene:
-        yield scene
+def tour(browser: Browser, scene: Scene, profiles: list[Profile]) -> Iterator[Tour]:
+    """Of the shop, for a module's tests that only look."""
+    with toured(browser, scene, profiles) as tour:
+        yield tour
 
 
 @pytest.fixture

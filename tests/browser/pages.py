@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -54,6 +55,14 @@ def ready(page: Page) -> Locator:
     found = page.locator("main > [data-ready]")
     found.wait_for(state="attached")
     return found
+
+
+def eventually(page: Page, holds: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait until this holds of the page, where it cannot be expected of one element."""
+    end = monotonic() + seconds
+    while not holds():
+        assert monotonic() < end, f"not within {seconds} s"
+        page.wait_for_timeout(20)
 
 
 def first_data(page: Page) -> float:

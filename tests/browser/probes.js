@@ -27,13 +27,24 @@
   function visible(element) {
     if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
     const box = element.getBoundingClientRect();
-    if (box.width <= 1 || box.height <= 1) return false;
-    for (const each of upwards(element)) {
-      const style = getComputedStyle(each);
-      if (style.clipPath !== "none" && each.getBoundingClientRect().width <= 1) return false;
-    }
-    return true;
+    return box.width > 1 && box.height > 1 && !clipped(element);
   }
+
+  // Answers of a probe about elements, each of which many others lie in.
+  function once(ask) {
+    const answers = new Map();
+    return (element) => {
+      if (!answers.has(element)) answers.set(element, ask(element));
+      return answers.get(element);
+    };
+  }
+
+  const clipped = once((element) => {
+    const { clipPath } = getComputedStyle(element);
+    if (clipPath !== "none" && element.getBoundingClientRect().width <= 1) return true;
+    const above = parent(element);
+    return above !== null && clipped(above);
+  });
 
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const known = new Map();
@@ -74,13 +85,14 @@
   }
 
   // What is painted behind the content of an element, from it up to the page's ground.
-  function ground(element) {
-    let painted = [0, 0, 0, 0];
-    for (const each of upwards(element)) {
-      painted = over(painted, colour(getComputedStyle(each).backgroundColor));
-      if (painted[3] >= 1) return painted;
-    }
-    return over(painted, colour(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#121212" : "#fff"));
+  const ground = once((element) => {
+    const own = colour(getComputedStyle(element).backgroundColor);
+    return own[3] >= 1 ? own : over(own, behind(parent(element)));
+  });
+
+  function behind(element) {
+    if (element) return ground(element);
+    return colour(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#121212" : "#fff");
   }
 
   // What lies under the middle of a text in a drawing: its shapes, then its ground.
@@ -97,16 +109,15 @@
     return over(painted, ground(text.ownerSVGElement));
   }
 
-  const opacity = (element) =>
-    [...upwards(element)].reduce((all, each) => all * getComputedStyle(each).opacity, 1);
+  const opacity = once((element) => getComputedStyle(element).opacity * (parent(element) ? opacity(parent(element)) : 1));
 
   function judged(element, style, what) {
     const size = parseFloat(style.fontSize);
     const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
     const drawn = element instanceof SVGElement;
-    const behind = drawn ? under(element) : ground(element);
+    const back = drawn ? under(element) : ground(element);
     const ink = colour(drawn ? style.fill : style.color);
-    const found = ratio(over(faded(ink, opacity(element)), behind), behind);
+    const found = ratio(over(faded(ink, opacity(element)), back), back);
     const needed = large ? 3 : 4.5;
     if (found >= needed - 0.005) return null;
     return `${what} has contrast ${found.toFixed(2)}, not ${needed}: ${named(element)}`;
@@ -117,14 +128,15 @@
   function contrast() {
     const found = new Set();
     for (const element of elements()) {
-      if (off(element) || !visible(element)) continue;
       const says = [...element.childNodes].some(
         (node) => node.nodeType === Node.TEXT_NODE && node.data.trim(),
       );
+      const holds = element.matches("input:not([type=radio], [type=checkbox]), textarea, select");
+      if (!(says || holds) || off(element) || !visible(element)) continue;
       if (says && !["SCRIPT", "STYLE", "TITLE"].includes(element.tagName)) {
         found.add(judged(element, getComputedStyle(element), "text"));
       }
-      if (element.matches("input:not([type=radio], [type=checkbox]), textarea, select")) {
+      if (holds) {
         found.add(judged(element, getComputedStyle(element), "value"));
         if (element.placeholder) {
           const style = getComputedStyle(element, "::placeholder");

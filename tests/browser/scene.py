@@ -4,31 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, TypeVarTuple
+from time import monotonic, sleep
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 import httpx
-from msgspec import Struct
+from msgspec import Struct, field
 
 from taskq import TaskQ
 from taskq.bridge import serve_in_thread
 from taskq.web import Console, ConsoleOptions, MountedConsole
 from taskq.web.serving import WebServer, listening
 from tests.browser.workload import TOKENS, Ids, at_work, shop, staged
-from tests.web.socket_server import running, sign_in
+from tests.web.socket_server import client_of, running, sign_in
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+Cookie: TypeAlias = dict[str, str]
+"""As a browser is told it."""
+
 
 class Scene(Struct, frozen=True):
     """A console that is served. ``url`` ends with a slash; ``api`` asks it as admin, beside the
-    page; ``ids`` are activities by name."""
+    page; ``ids`` are activities by name; ``sessions`` are cookies by role."""
 
     url: str
     app: TaskQ
     server: WebServer
     api: httpx.Client
     ids: Ids
+    sessions: dict[str, Cookie] = field(default_factory=dict)
 
     @property
     def origin(self) -> str:
@@ -41,9 +46,14 @@ class Scene(Struct, frozen=True):
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def cookie(self, role: str = "admin") -> dict[str, str]:
-        """A new session of this role, as a browser keeps it."""
-        with httpx.Client(base_url=self.origin, timeout=10) as client:
+    def cookie(self, role: str = "admin") -> Cookie:
+        """The session of this role, as a browser keeps it; begun when it is first asked for."""
+        if role not in self.sessions:
+            self.sessions[role] = self._session(role)
+        return self.sessions[role]
+
+    def _session(self, role: str) -> Cookie:
+        with client_of(self.origin) as client:
             assert sign_in(client, "/", {"token": TOKENS[role]}).status_code == 200
             [cookie] = client.cookies.jar
         return {"name": cookie.name, "value": str(cookie.value), "url": self.url}
@@ -76,11 +86,24 @@ def served(
                 return
             work = serve_in_thread(at_work, app)
             try:
+                _under_way(scene)
                 yield scene
             finally:
                 work.stop()
     finally:
         app.close()
+
+
+def _under_way(scene: Scene) -> None:
+    """Wait until both workers are known and work."""
+    end = monotonic() + 30
+    while len(scene.get("workers")["items"]) < 2 or not _runs(scene, "running"):
+        assert monotonic() < end, "nobody works"
+        sleep(0.02)
+
+
+def _runs(scene: Scene, name: str) -> bool:
+    return bool(scene.get(f"activities/{scene.ids[name]}")["status"] == "processing")
 
 
 @contextmanager

@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.pages import PAGES, ready
+from tests.browser.pages import PAGES, eventually, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
 
@@ -29,10 +30,17 @@ KEYS = {
 }
 
 
-def _theme(page: Page) -> str:
-    """How the page is painted: by how bright its ground is."""
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    return "dark" if sum(int(each) for each in re.findall(r"\d+", colour)[:3]) < 384 else "light"
+FOCUSED = "(row) => row.contains(document.activeElement)"
+PAINTED = """(theme) => {
+  const ground = getComputedStyle(document.body).backgroundColor;
+  const [red, green, blue] = ground.match(/\\d+/g).map(Number);
+  return theme === (red + green + blue < 384 ? "dark" : "light");
+}"""
+
+
+def _painted(page: Page, theme: str) -> None:
+    """Wait until the page is: by how bright its ground is."""
+    page.wait_for_function(PAINTED, arg=theme)
 
 
 def _named(page: Page) -> str:
@@ -53,7 +61,7 @@ def test_a_g_and_a_letter_lead_to_each_page(scene: Scene, visitor: Visitor) -> N
         current.and_(page.locator(f"[href='{PAGES[name]}']")).wait_for()
         page.wait_for_function("was => document.querySelector('h1')?.innerText !== was", arg=before)
         before = _named(page)
-        assert before in current.inner_text()
+        expect(current).to_contain_text(before)
 
 
 def test_j_and_k_walk_the_rows_and_stay_among_them(scene: Scene, visitor: Visitor) -> None:
@@ -63,7 +71,7 @@ def test_j_and_k_walk_the_rows_and_stay_among_them(scene: Scene, visitor: Visito
     rows.nth(1).wait_for()
     for key, at in (("j", 0), ("j", 1), ("k", 0), ("k", 0)):
         page.keyboard.press(key)
-        assert rows.nth(at).evaluate("row => row.contains(document.activeElement)"), key
+        eventually(page, lambda at=at: rows.nth(at).evaluate(FOCUSED))
 
 
 def test_a_question_mark_tells_the_keys_and_escape_goes_back(
@@ -88,8 +96,8 @@ def test_a_slash_leads_to_the_search_where_letters_are_only_typed(
     ready(page)
     page.keyboard.press("/")
     page.keyboard.type("go?/")
-    assert page.get_by_role("searchbox", name="Search activities").input_value() == "go?/"
-    assert page.get_by_role("dialog").count() == 0
+    expect(page.get_by_role("searchbox", name="Search activities")).to_have_value("go?/")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     assert page.url.endswith(PAGES["audit"])
 
 
@@ -100,12 +108,12 @@ def test_the_theme_follows_the_system_until_it_is_turned_and_is_remembered(
     """seed:V2, V23"""
     page = visitor.open(scene, PAGES["workers"], theme=system)
     ready(page)
-    assert _theme(page) == system
+    _painted(page, system)
     page.get_by_role("button", name="Light or dark").click()
-    assert _theme(page) == other
+    _painted(page, other)
     page.reload()
     ready(page)
-    assert _theme(page) == other
+    _painted(page, other)
 
 
 def test_who_works_is_shown_and_the_page_is_live(scene: Scene, visitor: Visitor) -> None:

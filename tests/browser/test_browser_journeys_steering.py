@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
 from tests.browser.pages import PAGES, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Visitor
@@ -31,8 +33,8 @@ def test_a_viewer_is_offered_no_command(scene: Scene, visitor: Visitor) -> None:
     ready(page)
     rows = page.get_by_role("table", name="Queues").locator("tbody tr")
     rows.first.wait_for()
-    assert rows.get_by_role("button").count() == 0
-    assert page.locator("main > * > header").get_by_role("button").count() == 0
+    expect(rows.get_by_role("button")).to_have_count(0)
+    expect(page.locator("main > * > header").get_by_role("button")).to_have_count(0)
 
 
 def test_the_audit_says_that_a_command_changed_nothing(scene: Scene, visitor: Visitor) -> None:
@@ -40,6 +42,6 @@ def test_the_audit_says_that_a_command_changed_nothing(scene: Scene, visitor: Vi
         scene.app.queues.pause(queue="billing", actor="ada", reason=reason)
     page = visitor.open(scene, PAGES["audit"])
     entry = page.get_by_role("row").filter(has_text="she is away still")
-    entry.get_by_text("nothing changed").wait_for()
+    expect(entry.get_by_text("nothing changed")).to_be_visible()
     first = page.get_by_role("row").filter(has_text="the bank is away").first
-    assert first.get_by_text("nothing changed").count() == 0
+    expect(first.get_by_text("nothing changed")).to_have_count(0)

@@ -22,8 +22,7 @@ def signed_in(page: Page) -> None:
 
 
 def test_somebody_logs_in_by_name_and_password(empty: Scene, visitor: Visitor) -> None:
-    page = visitor.page(empty.origin)
-    page.goto(f"{empty.url}login")
+    page = visitor.open(empty, "login", role=None)
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password", exact=True).last.fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
@@ -31,8 +30,7 @@ def test_somebody_logs_in_by_name_and_password(empty: Scene, visitor: Visitor) -
 
 
 def test_somebody_logs_in_by_a_token_and_the_keyboard_alone(empty: Scene, visitor: Visitor) -> None:
-    page = visitor.page(empty.origin)
-    page.goto(f"{empty.url}login")
+    page = visitor.open(empty, "login", role=None)
     page.get_by_role("radio", name="Password").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Tab")
@@ -58,9 +56,8 @@ def test_a_link_logs_in_once_and_leaves_no_trace_in_the_address(visitor: Visitor
 
 
 def test_a_wrong_password_is_told_and_nobody_is_let_in(empty: Scene, visitor: Visitor) -> None:
-    page = visitor.page(empty.origin)
+    page = visitor.open(empty, "login", role=None)
     visitor.guard(page).excuse("401")
-    page.goto(f"{empty.url}login")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password", exact=True).last.fill("guess")
     page.get_by_role("button", name="Log in").click()
@@ -70,6 +67,5 @@ def test_a_wrong_password_is_told_and_nobody_is_let_in(empty: Scene, visitor: Vi
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_everybody_can_use_the_way_in(empty: Scene, visitor: Visitor, theme: str) -> None:
-    page = visitor.page(empty.origin, theme=theme, width=380)
-    page.goto(f"{empty.url}login")
+    page = visitor.open(empty, "login", role=None, theme=theme, width=380)
     assert [*violations(page), *overflow(page)] == []

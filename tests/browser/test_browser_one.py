@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+
+from playwright.sync_api import expect
 
 from tests.browser.pages import ready
 from tests.browser.scene import Scene, apart
@@ -59,7 +62,7 @@ def test_a_timeline_tells_how_long_it_waited_and_ran_and_is_saved_as_json(
     assert written["items"] == scene.get(f"activities/{id}/timeline")["items"]
     page.get_by_role("button", name="Detailed").click()
     page.get_by_text('"delay"').wait_for()
-    assert "view=detailed" in page.url
+    expect(page).to_have_url(re.compile("view=detailed"))
 
 
 def test_attempts_are_told_with_their_errors_and_workers(scene: Scene, visitor: Visitor) -> None:
@@ -67,7 +70,8 @@ def test_attempts_are_told_with_their_errors_and_workers(scene: Scene, visitor: 
     id = first(scene, "type:refund status:dead_letter")
     page = opened(scene, visitor, id, "attempts")
     lines = page.locator(".attempts > li")
-    assert [line.split("\n")[0] for line in lines.all_inner_texts()] == ["Attempt 2", "Attempt 1"]
+    expect(lines).to_have_count(2)
+    expect(lines).to_contain_text(["Attempt 2", "Attempt 1"])
     lines.nth(1).locator("summary").click()
     lines.nth(1).get_by_role("group", name="Traceback").get_by_text("hung up").wait_for()
     link = lines.first.get_by_role("link").get_attribute("href")
@@ -81,13 +85,11 @@ def test_related_ones_share_the_correlation_or_are_still_open_below_it(
     page = opened(scene, visitor, scene.ids["blocked"], "related")
     below = page.locator(".panel").filter(has_text="Not ended below it").locator(".lines > li")
     below.filter(has_text="import_product").filter(has_text="scheduled").first.wait_for()
-    assert below.filter(has_text="completed").count() == 0
+    expect(below.filter(has_text="completed")).to_have_count(0)
     other = opened(scene, visitor, scene.ids["mail"], "related")
     link = other.locator(".panel").filter(has_text="order-46").get_by_role("link", name="Show all")
     link.click()
-    rows = other.get_by_role("table", name="Activities").locator("tbody tr")
-    rows.nth(1).wait_for()
-    assert rows.count() == 2
+    expect(other.get_by_role("table", name="Activities").locator("tbody tr")).to_have_count(2)
 
 
 def test_what_is_not_shown_is_not_asked_for(scene: Scene, visitor: Visitor) -> None:
@@ -120,11 +122,11 @@ def test_large_arguments_are_drawn_a_piece_at_a_time_and_no_digit_is_lost(
     box = page.get_by_role("group", name="arguments")
     box.get_by_text("6,800 items").click()
     box.get_by_text(LONG).first.wait_for()
-    assert box.locator("details").count() == 1 + 1 + LARGE
+    expect(box.locator("details")).to_have_count(1 + 1 + LARGE)
     box.get_by_role("button", name="Show more: 6700 are left").or_(
         box.get_by_role("button", name="Show more: 6,700 are left")
     ).click()
-    assert box.locator("details").count() == 1 + 1 + 2 * LARGE
+    expect(box.locator("details")).to_have_count(1 + 1 + 2 * LARGE)
     written = saved(page, page.get_by_role("button", name="Save arguments"))
     assert len(written) > 900_000 > 2 * len(box.inner_text())
     assert written.count(LONG) == 6800
@@ -173,4 +175,4 @@ def test_hidden_payloads_are_said_to_be_hidden(scene: Scene, visitor: Visitor) -
     page.goto(f"{scene.url}#/activities/{id}")
     page.get_by_text("Hidden from your role.").wait_for()
     page.get_by_text("ValueError: hidden from your role").wait_for()
-    assert page.get_by_role("button", name="Retry").count() == 0
+    expect(page.get_by_role("button", name="Retry")).to_have_count(0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from playwright.sync_api import expect
+
 from tests.browser.pages import ready
 from tests.browser.scene import Scene, apart
 from tests.browser.visitor import Visitor
@@ -26,8 +28,8 @@ def test_a_finding_says_what_to_do_and_leads_to_the_very_thing(
 ) -> None:
     """The most urgent is the first."""
     page = _opened(scene, visitor)
-    first = page.locator(".findings li").first
-    assert re.search(r"urgent.*legacy_sync.*Start a worker", first.inner_text(), re.DOTALL)
+    urgent = re.compile(r"urgent.*legacy_sync.*Start a worker", re.DOTALL)
+    expect(page.locator(".findings li").first).to_have_text(urgent)
     [cause] = [
         each["subject"]
         for each in scene.get("attention")["items"]
@@ -66,8 +68,7 @@ def test_hidden_lines_are_in_the_address(scene: Scene, visitor: Visitor) -> None
     flow.get_by_role("button", name="retrying").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/#/?hide=completed%2Cretrying")
-    again = flow.get_by_role("button", name="retrying", pressed=False)
-    assert again.evaluate("(it) => it === document.activeElement")
+    expect(flow.get_by_role("button", name="retrying", pressed=False)).to_be_focused()
 
 
 def test_latencies_of_one_type_are_read_on_round_numbers(scene: Scene, visitor: Visitor) -> None:
@@ -91,11 +92,11 @@ def test_the_arrow_keys_say_the_values_of_a_step(scene: Scene, visitor: Visitor)
     drawing.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    said = flow.get_by_role("status").inner_text()
+    said = re.compile(r"\d\d:\d\d to \d\d:\d\d, completed \d+")
+    expect(flow.get_by_role("status")).to_have_text(said)
     at, step = (scene.get("series", window="24h")[name] for name in ("at", "step"))
     assert step == 600
     assert len(at) == 144
-    assert re.search(r"\d\d:\d\d to \d\d:\d\d, completed \d+", said)
     page.keyboard.press("Escape")
     flow.get_by_text("in the last 24 hours", exact=True).wait_for()
 
@@ -104,9 +105,9 @@ def test_a_chart_can_be_read_as_a_table(scene: Scene, visitor: Visitor) -> None:
     page = _opened(scene, visitor, "#/?window=5m")
     page.get_by_role("button", name="Table").click()
     shown = page.get_by_role("table", name="Wait, from ready to started")
-    assert shown.get_by_role("row").count() == 7
-    assert shown.get_by_role("columnheader").all_inner_texts() == ["From", "p50", "p95", "p99"]
-    assert "as=table" in page.url
+    expect(shown.get_by_role("row")).to_have_count(7)
+    expect(shown.get_by_role("columnheader")).to_have_text(["From", "p50", "p95", "p99"])
+    expect(page).to_have_url(re.compile("as=table"))
 
 
 def test_a_chart_is_drawn_again_only_when_it_has_changed(scene: Scene, visitor: Visitor) -> None:
@@ -125,14 +126,14 @@ def test_a_chart_is_drawn_again_only_when_it_has_changed(scene: Scene, visitor: 
 
 def test_where_nothing_ended_the_chart_says_so(scene: Scene, visitor: Visitor) -> None:
     page = _opened(scene, visitor, "#/?type=no_such_type")
-    assert page.get_by_text("Nothing ended in this time.").count() == 3
+    expect(page.get_by_text("Nothing ended in this time.")).to_have_count(3)
 
 
 def test_the_first_visit_says_how_to_begin(empty: Scene, visitor: Visitor) -> None:
     page = _opened(empty, visitor, width=380)
     page.get_by_role("heading", name="Nothing has happened yet").wait_for()
-    assert "taskq worker app:taskq" in page.locator("main").inner_text()
-    assert page.locator("tq-chart").count() == 0
+    expect(page.locator("main")).to_contain_text("taskq worker app:taskq")
+    expect(page.locator("tq-chart")).to_have_count(0)
 
 
 def test_a_priority_leads_to_what_waits_with_it(scene: Scene, visitor: Visitor) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.accessible import contrast, focus, nameless, overflow, structure
-from tests.browser.canaries import VISIBLE, infested, spared
-from tests.browser.pages import PAGES, addresses, ready
+from tests.browser.canaries import CANARY, CAUSE, MARKUP, VISIBLE, infested, spared
+from tests.browser.pages import PAGES, addresses
 from tests.browser.scene import Scene
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Profile, Tour, toured
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -25,15 +27,14 @@ SMUGGLED = """
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_everybody_can_use_a_page(scene: Scene, visitor: Visitor, name: str) -> None:
-    page = visitor.open(scene, addresses(scene.ids)[name])
-    ready(page)
+def test_everybody_can_use_a_page(scene: Scene, tour: Tour, name: str) -> None:
+    page = tour.at(addresses(scene.ids)[name])
     found = [*structure(page), *nameless(page), *contrast(page)]
     page.emulate_media(color_scheme="dark")
     found += [f"dark: {each}" for each in contrast(page)]
     page.set_viewport_size(NARROW)
     found += [f"narrow: {each}" for each in (*overflow(page), *contrast(page), *focus(page))]
-    assert found == []
+    assert [*found, *tour.findings] == []
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +46,18 @@ def canaries(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield scene
 
 
-def _shown(page: Page) -> str:
-    ready(page)
-    page.wait_for_timeout(100)
-    return page.locator("main").inner_text()
+@pytest.fixture(scope="module")
+def infected(browser: Browser, canaries: Scene, profiles: list[Profile]) -> Iterator[Tour]:
+    """Goes about in it; in the end it has waited for what markup would have done by and by."""
+    with toured(browser, canaries, profiles) as tour:
+        yield tour
+        tour.rest()
+        assert tour.findings == []
+
+
+def _betrayed(tour: Tour, page: Page) -> list[str]:
+    """What markup has become on the page, and what the guard saw it do."""
+    return [*page.evaluate(SMUGGLED), *tour.findings]
 
 
 CANARY_PAGES = {
@@ -56,15 +65,30 @@ CANARY_PAGES = {
     "activities": "#/activities",
     **{f"activity-{name}": f"#/activities/{{{name}}}" for name in ("completed", "dead", "parent")},
     **{name: PAGES[name] for name in ("queues", "types", "workers", "schedules", "dead", "audit")},
+    "queue": "#/queues/reports",
+    "type": "#/types/send",
+    "cause": f"#/dead/{CAUSE}",
 }
 
 
 @pytest.mark.parametrize("name", CANARY_PAGES)
-def test_no_stored_byte_is_ever_markup(canaries: Scene, visitor: Visitor, name: str) -> None:
+def test_no_stored_byte_is_ever_markup(canaries: Scene, infected: Tour, name: str) -> None:
     """threat:T5: it appears, and only as text; the guard sees what it would have done."""
-    page = visitor.open(canaries, CANARY_PAGES[name].format(**canaries.ids))
-    assert VISIBLE in _shown(page)
-    assert page.evaluate(SMUGGLED) == []
+    page = infected.at(CANARY_PAGES[name].format(**canaries.ids))
+    expect(page.locator("main")).to_contain_text(VISIBLE, use_inner_text=True)
+    assert _betrayed(infected, page) == []
+
+
+@pytest.mark.parametrize("name", [MARKUP, CANARY], ids=["seen", "unseen"])
+@pytest.mark.parametrize("place", ["queues", "types", "dead"])
+def test_what_is_said_of_a_name_that_is_refused_is_text_too(
+    infected: Tour, place: str, name: str
+) -> None:
+    """threat:T5"""
+    page = infected.at(f"#/{place}/{quote(name, safe='')}")
+    expect(page.get_by_role("alert").locator(".problem")).to_contain_text(VISIBLE)
+    infected.excuse("400")
+    assert _betrayed(infected, page) == []
 
 
 VIEWS = [
@@ -73,18 +97,15 @@ VIEWS = [
     "#/activities/{parent}?tab=tree",
     "#/activities/{parent}?tab=tree&as=graph",
     "#/activities/{dead}?tab=metadata",
-    "#/schedules?view=runs",
-    "#/bulk",
-    "#/settings",
 ]
+WITHOUT = ["#/schedules?view=runs", "#/bulk", "#/settings"]
+"""Views that show nothing of it, as none of what they are about is infested."""
 
 
-def test_nor_is_it_in_any_view_of_a_page(canaries: Scene, visitor: Visitor) -> None:
+@pytest.mark.parametrize("view", [*VIEWS, *WITHOUT])
+def test_nor_is_it_in_any_view_of_a_page(canaries: Scene, infected: Tour, view: str) -> None:
     """threat:T5"""
-    page = visitor.open(canaries, "#/settings")
-    for view in VIEWS:
-        page.goto("about:blank")
-        page.goto(f"{canaries.url}{view.format(**canaries.ids)}")
-        shown = _shown(page)
-        assert VISIBLE in shown or view in VIEWS[-3:], view
-        assert page.evaluate(SMUGGLED) == [], view
+    page = infected.at(view.format(**canaries.ids))
+    if view in VIEWS:
+        expect(page.locator("main")).to_contain_text(VISIBLE, use_inner_text=True)
+    assert _betrayed(infected, page) == []

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.accessible import contrast, nameless, overflow, structure
 from tests.browser.pages import PAGES, ready
 from tests.browser.scene import Scene
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Tour, Visitor
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -43,15 +44,12 @@ def schedule(scene: Scene, name: str) -> dict[str, Any]:
     ],
     ids=["new", "edit", "runs", "cause"],
 )
-def test_everybody_can_use_it(
-    scene: Scene, visitor: Visitor, address: Callable[[Scene], str]
-) -> None:
-    page = visitor.open(scene, address(scene))
-    ready(page)
+def test_everybody_can_use_it(scene: Scene, tour: Tour, address: Callable[[Scene], str]) -> None:
+    page = tour.at(address(scene))
     found = [*structure(page), *nameless(page), *contrast(page)]
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 380, "height": 700})
-    assert [*found, *contrast(page), *overflow(page)] == []
+    assert [*found, *contrast(page), *overflow(page), *tour.findings] == []
 
 
 def test_a_schedule_tells_its_next_times_while_it_is_typed_and_is_run_at_once(
@@ -66,12 +64,12 @@ def test_a_schedule_tells_its_next_times_while_it_is_typed_and_is_run_at_once(
     page.get_by_label("Arguments").fill('{"number": 9007199254740993}')
     page.get_by_label("Cron", exact=True).fill("99 * * * *")
     page.get_by_role("alert").filter(has_text="99").wait_for()
-    assert make.is_disabled()
+    expect(make).to_be_disabled()
     page.get_by_label("Cron", exact=True).fill("5 * * * *")
     page.get_by_label("Zone").fill("Asia/Tokyo")
     times = page.get_by_role("complementary", name="Next times")
     times.get_by_text("Asia/Tokyo").wait_for()
-    assert times.get_by_role("listitem").count() == 5
+    expect(times.get_by_role("listitem")).to_have_count(5)
     page.get_by_label("Priority").select_option("HIGH")
     page.get_by_label("Queue").fill("mail")
     make.click()
@@ -124,12 +122,13 @@ def test_causes_are_narrowed_by_type(scene: Scene, visitor: Visitor) -> None:
     page = visitor.open(scene, PAGES["dead"])
     ready(page)
     page.get_by_label("type", exact=True).select_option("send_sms")
-    page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 1")
-    assert "send_sms in mail" in page.locator("tbody").inner_text()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody")).to_contain_text("send_sms in mail")
     page.reload()
     ready(page)
-    assert page.get_by_label("type", exact=True).input_value() == "send_sms"
-    assert page.get_by_label("type", exact=True).locator("option").count() > 2
+    types = page.get_by_label("type", exact=True)
+    expect(types).to_have_value("send_sms")
+    expect(types.locator("option").nth(2)).to_be_attached()
 
 
 def test_one_argument_is_changed_in_all_that_failed_of_a_cause(
@@ -181,7 +180,9 @@ def test_new_entries_of_the_audit_are_announced_and_move_nothing(
 
 def test_a_clock_that_is_wrong_is_told(scene: Scene, visitor: Visitor) -> None:
     """seed:V23"""
-    page = visitor.open(scene, PAGES["settings"])
+    page = visitor.page(scene.origin)
+    page.context.add_cookies([scene.cookie()])
+    page.goto(f"{scene.url}{PAGES['settings']}")
     page.get_by_text("as the console's").wait_for()
     page.add_init_script(HOUR_AHEAD)
     page.reload()

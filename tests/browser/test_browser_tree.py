@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.accessible import contrast, nameless, overflow, structure
-from tests.browser.pages import ready
+from tests.browser.pages import eventually, ready
 from tests.browser.scene import Scene, shown
 from tests.browser.visitor import Visitor
 
@@ -29,7 +31,7 @@ SCROLLED = """(view) => Array.from({ length: 20 }, (_, step) => {
   view.getBoundingClientRect();
   return view.querySelectorAll("[role=row]").length;
 })"""
-AT = "document.activeElement.dataset.id"
+AT = "(id) => document.activeElement.dataset.id === id"
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,11 @@ def rows(page: Page) -> Locator:
     return page.locator("tq-tree .rows [role=row]")
 
 
+def at(page: Page, node: dict[str, Any]) -> None:
+    """Wait until the focus is on this node's row."""
+    page.wait_for_function(AT, arg=node["activity"]["id"])
+
+
 def test_a_tree_of_a_thousand_draws_what_is_in_view_and_scrolls_smoothly(
     still: Scene, visitor: Visitor
 ) -> None:
@@ -95,27 +102,27 @@ def test_a_tree_of_a_thousand_draws_what_is_in_view_and_scrolls_smoothly(
     drawn = page.locator("tq-tree .view").evaluate(SCROLLED)
     assert max(drawn) <= 40
     assert 0 < (worked(session) - begun) / len(drawn) < 0.05
-    assert "step 9" in rows(page).last.inner_text()
+    expect(rows(page).last).to_contain_text("step 9")
 
 
 def test_a_tree_is_walked_folded_and_opened_by_keys(still: Scene, visitor: Visitor) -> None:
     page, nodes = thousand(still, visitor)
-    ids = [node["activity"]["id"] for node in nodes]
     rows(page).first.focus()
     for key, place in (("ArrowRight", 1), ("ArrowLeft", 1), ("ArrowDown", 38), ("End", 999)):
         page.keyboard.press(key)
-        assert page.evaluate(AT) == ids[place]
+        at(page, nodes[place])
     page.keyboard.press("ArrowLeft")
-    assert page.evaluate(AT) == ids[1 + 26 * 37]
+    at(page, nodes[1 + 26 * 37])
     page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
-    assert page.locator(":focus").get_attribute("aria-expanded") == "false"
+    expect(page.locator(":focus")).to_have_attribute("aria-expanded", "false")
     page.keyboard.press("ArrowRight")
+    expect(page.locator(":focus")).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate(AT) == ids[2]
+    at(page, nodes[2])
     visitor.guard(page).excuse("404")
     page.keyboard.press("Enter")
-    page.wait_for_function(f"() => location.hash.endsWith('{ids[2]}')")
+    expect(page).to_have_url(re.compile(f"{nodes[2]['activity']['id']}$"))
 
 
 def test_the_focus_stays_on_its_row_while_the_tree_changes_and_is_scrolled(
@@ -124,22 +131,22 @@ def test_the_focus_stays_on_its_row_while_the_tree_changes_and_is_scrolled(
     page, nodes = thousand(still, visitor)
     rows(page).first.focus()
     page.keyboard.press("PageDown")
-    held = page.evaluate(AT)
+    at(page, nodes[15])
     page.locator("tq-tree .view").evaluate("(view) => view.scrollTo(0, 9000)")
     page.get_by_role("row", name="step 285").wait_for()
     nodes[290]["activity"]["status"] = "dead_letter"
     page.evaluate(AGAIN)
     page.get_by_role("row", name="dead letter").wait_for()
-    assert page.evaluate(AT) == held == nodes[15]["activity"]["id"]
+    at(page, nodes[15])
     assert page.locator("tq-tree .view").evaluate("(view) => view.scrollTop") == 9000
 
 
 def test_the_next_failure_is_found_below_what_is_folded(still: Scene, visitor: Visitor) -> None:
     page, nodes = thousand(still, visitor)
     page.get_by_role("button", name="Fold all", exact=True).click()
-    assert rows(page).count() < 30
+    eventually(page, lambda: rows(page).count() < 30)
     page.get_by_role("button", name="Next failure").click()
-    assert page.evaluate(AT) == nodes[999]["activity"]["id"]
+    at(page, nodes[999])
 
 
 def test_members_in_one_state_are_shown_with_what_they_are_below(
@@ -147,10 +154,9 @@ def test_members_in_one_state_are_shown_with_what_they_are_below(
 ) -> None:
     page, _ = opened(still, visitor, grown(still, 3, 6))
     page.get_by_role("button", name="failed 1").click()
-    page.wait_for_function("() => document.querySelectorAll('tq-tree .rows > *').length === 3")
+    expect(rows(page)).to_have_count(3)
     page.reload()
-    rows(page).nth(2).wait_for()
-    assert rows(page).count() == 3
+    expect(rows(page)).to_have_count(3)
 
 
 def test_bars_of_what_runs_grow(scene: Scene, visitor: Visitor) -> None:
@@ -176,20 +182,22 @@ def test_a_graph_is_zoomed_moved_and_its_boxes_lead_to_members(
     box = page.locator("tq-graph .member").nth(2)
     size = width(box)
     page.get_by_role("button", name="Zoom in").click()
-    assert width(box) > size
+    eventually(page, lambda: width(box) > size)
     page.locator("tq-graph svg").focus()
     page.keyboard.press("-")
     page.keyboard.press("-")
-    assert width(box) < size
+    eventually(page, lambda: width(box) < size)
     left = place(box)[0]
     page.keyboard.press("ArrowRight")
-    assert place(box)[0] == pytest.approx(left - 60, abs=2)
+    eventually(page, lambda: place(box)[0] == pytest.approx(left - 60, abs=2))
     page.keyboard.press("0")
     view = page.locator("tq-graph svg").bounding_box()
     assert view is not None
-    for each in (page.locator("tq-graph .member").first, page.locator("tq-graph .member").last):
-        assert view["y"] <= place(each)[1] <= view["y"] + view["height"]
-    assert page.locator("tq-graph [aria-current]").count() == 1
+    top, bottom = view["y"], view["y"] + view["height"]
+    members = page.locator("tq-graph .member")
+    for each in (members.first, members.last):
+        eventually(page, lambda each=each: top <= place(each)[1] <= bottom)
+    expect(page.locator("tq-graph [aria-current]")).to_have_count(1)
     box.focus()
     page.keyboard.press("Enter")
     page.wait_for_function(f"() => !location.hash.includes('{still.ids['tree']}')")
@@ -206,7 +214,7 @@ def test_a_graph_is_dragged_without_opening_what_lies_under_the_pointer(
     page.mouse.down()
     page.mouse.move(x + 60, y + 80, steps=3)
     page.mouse.up()
-    assert place(box) == pytest.approx((x + 40, y + 60), abs=2)
+    eventually(page, lambda: place(box) == pytest.approx((x + 40, y + 60), abs=2))
     assert page.url == here
 
 
@@ -217,10 +225,10 @@ def test_siblings_in_a_large_graph_share_a_box_until_it_is_pressed(
     boxes = page.locator("tq-graph .member")
     before = boxes.count()
     assert before <= 200
-    assert page.get_by_role("link", name="failed").count() == 1
+    expect(page.get_by_role("link", name="failed")).to_have_count(1)
     page.get_by_role("button", name="more below section").first.press("Enter")
-    assert boxes.count() > before
-    assert page.evaluate("document.activeElement.classList.contains('member')")
+    eventually(page, lambda: boxes.count() > before)
+    page.wait_for_function("() => document.activeElement.classList.contains('member')")
 
 
 def test_everybody_can_use_a_tree_and_a_graph(still: Scene, visitor: Visitor) -> None:
@@ -243,8 +251,8 @@ def test_wrong_json_is_said_with_its_place_and_nothing_is_lost(
     box.fill('{\n  "order": 1\n  "amount": 2}')
     box.press("Control+Enter")
     dialog.get_by_role("alert").filter(has_text="Line 3, column 3: a comma or }").wait_for()
-    assert box.get_attribute("aria-invalid") == "true"
-    assert box.evaluate("(box) => box === document.activeElement")
+    expect(box).to_have_attribute("aria-invalid", "true")
+    expect(box).to_be_focused()
     page.mouse.click(5, 5)
     assert '"amount": 2}' in box.input_value()
     page.keyboard.press("Escape")
@@ -272,9 +280,10 @@ def test_an_activity_is_put_off_by_one_press(still: Scene, visitor: Visitor) -> 
     ready(page)
     page.get_by_role("button", name="Reschedule").click()
     dialog = page.get_by_role("dialog")
-    before = dialog.get_by_label("When, in your own zone").input_value()
+    when = dialog.get_by_label("When, in your own zone")
+    before = when.input_value()
     dialog.get_by_role("button", name="Tomorrow").click()
-    assert dialog.get_by_label("When, in your own zone").input_value() > before
+    eventually(page, lambda: when.input_value() > before)
     dialog.get_by_role("button", name="Reschedule").click()
     page.locator(".head .chip.is-scheduled").wait_for()
     activity = still.get(f"activities/{id}")
@@ -286,10 +295,10 @@ def test_a_bulk_command_can_only_be_stopped(still: Scene, visitor: Visitor) -> N
     id = still.api.post("/api/bulk", json=order).json()["id"]
     page = visitor.open(still, f"#/activities/{id}")
     ready(page)
-    assert page.locator(".head .row").get_by_role("button").all_inner_texts() == ["Stop"]
+    expect(page.locator(".head .row").get_by_role("button")).to_have_text(["Stop"])
     page.get_by_role("button", name="Stop").click()
     dialog = page.get_by_role("dialog")
-    assert page.evaluate("document.activeElement.textContent") == "Back"
+    expect(dialog.get_by_role("button", name="Back")).to_be_focused()
     dialog.get_by_role("button", name="Stop it").click()
     page.locator(".head .chip.is-cancelled").wait_for()
 
@@ -299,10 +308,9 @@ def test_what_has_completed_is_not_retried_but_can_be_made_again(
 ) -> None:
     page = visitor.open(still, f"#/activities/{still.ids['mail']}", role="operator")
     ready(page)
-    assert page.get_by_role("button", name="Retry", exact=True).count() == 0
+    expect(page.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
     page.get_by_role("button", name="Enqueue another").click()
-    dialog = page.get_by_role("dialog")
-    assert dialog.get_by_label("Type").input_value() == "send_email"
+    expect(page.get_by_role("dialog").get_by_label("Type")).to_have_value("send_email")
 
 
 def worked(session: Any) -> float:

@@ -252,7 +252,7 @@ def _spread(count: int, around: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-async def at_work(app: TaskQ, pause: float = 0.25) -> None:
+async def at_work(app: TaskQ, pause: float = 1.0) -> None:
     """Two workers, and something new to do for them every ``pause`` seconds; until cancelled."""
     async with (
         app.worker(concurrency=8, name="shop-1", renew_interval=0.5),

@@ -15,6 +15,11 @@ from taskq.web.serving import WebServer, listening
 from taskq.web.shell import ASGI
 
 
+def client_of(url: str) -> httpx.Client:
+    """One that speaks no TLS, and therefore reads no authorities: that takes longer than a test."""
+    return httpx.Client(base_url=url, timeout=10, verify=False)
+
+
 @contextmanager
 def served(app: ASGI) -> Iterator[httpx.Client]:
     """A client of the application, which uvicorn serves with its lifespan."""
@@ -26,7 +31,7 @@ def served(app: ASGI) -> Iterator[httpx.Client]:
     thread = serve_in_thread(serve, server, listener)
     try:
         anyio.run(started, server)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10) as client:
+        with client_of(f"http://127.0.0.1:{port}") as client:
             yield client
     finally:
         server.should_exit = True
@@ -48,7 +53,7 @@ def running(server: WebServer) -> Iterator[httpx.Client]:
     """A client of a console's own server; it has ended afterwards."""
     thread = serve_in_thread(server.serve)
     try:
-        with httpx.Client(base_url=server.url, timeout=10) as client:
+        with client_of(server.url) as client:
             yield client
     finally:
         server.stop()

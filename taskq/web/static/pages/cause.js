@@ -7,6 +7,7 @@ import { brief, count, plural } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { may } from "../core/session.js";
+import { term } from "../core/term.js";
 import { retry } from "../parts/acts.js";
 import { bulk } from "../parts/bulk.js";
 import { filterOf, mend } from "../parts/cause.js";
@@ -41,7 +42,7 @@ class Cause extends Page {
 
   async read(signal) {
     const [{ items: [cause] }, page] = await Promise.all([
-      get("dead-letters", { q: `cause:${this.#fingerprint}`, limit: 1 }, signal),
+      get("dead-letters", { q: term("cause", this.#fingerprint), limit: 1 }, signal),
       walked("activities", { q: filterOf(this.#fingerprint), limit: SIZE, cursor: this.params.cursor }, signal),
     ]);
     return { cause, page, samples: cause ? await this.#samples(cause, page.items, signal) : [] };

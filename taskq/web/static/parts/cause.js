@@ -4,13 +4,14 @@ import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
 import { flaw, flawOfArguments, members } from "../core/jsontext.js";
+import { term } from "../core/term.js";
 import { begun, ordered, RATE } from "./bulk.js";
 import { command } from "./dialog.js";
 import { Wrong } from "./fields.js";
 
 /** The filter that finds them. */
 export function filterOf(fingerprint) {
-  return `status:dead_letter,failed cause:${fingerprint}`;
+  return `status:dead_letter,failed ${term("cause", fingerprint)}`;
 }
 
 /** The values by name of a JSON object's text, each as it is written: no digit is lost. */
