@@ -27,10 +27,17 @@ PACKAGES = (
     "anyio._backends._trio",
     "asyncpg",
     "click",
+    "cronsim",
     "msgspec",
+    "psycopg",
     "sqlalchemy.dialects.postgresql.asyncpg",
     "sqlalchemy.dialects.sqlite",
     "sqlalchemy.ext.asyncio",
+    "sqlalchemy.ext.compiler",
+    "sqlite3",
+    "tomllib",
+    "trio",
+    "zoneinfo",
 )
 
 Asked = dict[str, Any]

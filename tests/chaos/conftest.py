@@ -8,9 +8,9 @@ whose names end with a database's name are for that one alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType
 from zlib import crc32
 
 import pytest
@@ -33,8 +33,9 @@ LONG = 60.0
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Choose databases and event loops."""
-    kinds = _kinds(metafunc.module.__name__)
-    choices = {
+    test: FunctionType = metafunc.function
+    kinds = _kinds(test.__module__)
+    choices: dict[tuple[str, ...], Sequence[tuple[str, ...]]] = {
         ("kind", "loop"): [pair for pair in PAIRS if pair[0] in kinds],
         ("kind",): [(kind,) for kind in kinds],
         ("loop",): [(loop,) for loop in LOOPS],
@@ -44,7 +45,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if names:
         chosen = choices[names]
         if not every_loop():
-            chosen = [chosen[_turn(metafunc.module, metafunc.function.__name__) % len(chosen)]]
+            chosen = [chosen[_turn(test) % len(chosen)]]
         metafunc.parametrize(names, chosen)
 
 
@@ -57,14 +58,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _turn_in_process(item: pytest.Function) -> int | None:
     if item.path.parent != Path(__file__).parent:
         return None
-    return _turn(item.module, item.originalname) + ("postgres" in item.name)
+    test: FunctionType = item.function
+    return _turn(test) + ("postgres" in item.name)
 
 
-def _turn(module: ModuleType, test: str) -> int:
+def _turn(test: FunctionType) -> int:
     """A number for a test: the name of its file gives the first one of a file, and each test has
     the next one."""
-    tests = [name for name in vars(module) if name.startswith("test_")]
-    return crc32(Path(str(module.__file__)).name.encode()) + tests.index(test)
+    tests = [name for name in test.__globals__ if name.startswith("test_")]
+    return crc32(Path(test.__code__.co_filename).name.encode()) + tests.index(test.__name__)
 
 
 def _kinds(module: str) -> tuple[str, ...]:
@@ -116,4 +118,4 @@ def arenas(
 def arena(arenas: Callable[..., Arena], request: pytest.FixtureRequest) -> Arena:
     """An arena with leases of its module's ``LEASE``, where that is about leases that end; they are
     longer than any stall of a busy machine where it is not."""
-    return arenas(LEASE=getattr(request.module, "LEASE", LONG))
+    return arenas(LEASE=request.function.__globals__.get("LEASE", LONG))
