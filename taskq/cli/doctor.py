@@ -21,6 +21,7 @@ from taskq.cli.queues import held_up, held_up_text
 from taskq.cli.target import missing, target
 from taskq.cli.text import duration, printable
 from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError
+from taskq.settings import ignored
 from taskq.snapshot import Filter, Page, UnservedType, WorkerInfo
 from taskq.version import VERSION
 
@@ -59,6 +60,7 @@ def examined(database: str | None, app: str | None) -> Iterator[Finding]:
     """Every check, one after the other; those that need a database are left out without one."""
     yield _versions()
     yield owner(_distributions(), Path(__file__).parents[1])
+    yield from _environment()
     try:
         found = target(database, app)
     except (click.ClickException, TaskQError) as error:
@@ -112,6 +114,13 @@ def owner(distributions: Iterable[str], folder: Path) -> Finding:
         advice = f"pip uninstall {' '.join(others)}, then reinstall {_DISTRIBUTION}"
         return Finding(Level.FAIL, "import", message, advice)
     return Finding(Level.OK, "import", f"taskq comes from {folder} and has no other owner")
+
+
+def _environment() -> Iterator[Finding]:
+    """What is set and read by nothing."""
+    for each in ignored():
+        advice = f"did you mean {each.meant}?" if each.meant else "taskq config lists what there is"
+        yield Finding(Level.WARN, "settings", str(each), advice)
 
 
 def _app(found: TaskQ, *, named: bool) -> Finding:

@@ -7,8 +7,10 @@ file, and that beats the default; beside each value stands where it came from (D
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from difflib import get_close_matches
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
@@ -18,6 +20,25 @@ from taskq.settings.config_file import ConfigFile, as_table, find, suggestion
 from taskq.settings.kodus import queue_block
 from taskq.settings.origin import Argument, Default, FileKey, Origin, Variable, told
 from taskq.settings.values import NAMES, TYPES, SettingError, Settings
+
+
+_PREFIX: Final = "TASKQ_"
+_NO_SETTINGS: Final = ("APP", "CONFIG")
+"""What else taskq reads: the command line's app, and the file."""
+_OTHERS: Final = re.compile(r"TEST_\w+|(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)")
+"""What is nobody's mistake: names of taskq's own tests, and those that Kubernetes gives every
+container for a service whose name begins with taskq."""
+
+
+class Ignored(Struct, frozen=True):
+    """A variable ``TASKQ_…`` of the environment that nothing reads. ``meant`` is one that is read
+    and is written nearly so, if there is one."""
+
+    name: str
+    meant: str | None
+
+    def __str__(self) -> str:
+        return f"the environment variable {self.name} is ignored: it is no setting"
 
 
 class Configuration(Struct, frozen=True):
@@ -128,6 +149,20 @@ def _of_arguments(arguments: Mapping[str, object]) -> Iterator[tuple[str, tuple[
 def variable(name: str) -> str | None:
     """An environment variable that is no setting of an app, for example ``TASKQ_APP``."""
     return os.environ.get(name)
+
+
+def ignored(environ: Mapping[str, str] | None = None) -> list[Ignored]:
+    """The variables that look like settings and are none, by name."""
+    environ = os.environ if environ is None else environ
+    given = {name.removeprefix(_PREFIX) for name in environ if name.startswith(_PREFIX)}
+    known = [*(name.upper() for name in NAMES), *_NO_SETTINGS]
+    strange = sorted(name for name in given.difference(known) if not _OTHERS.fullmatch(name))
+    return [Ignored(f"{_PREFIX}{name}", _meant(name, known)) for name in strange]
+
+
+def _meant(name: str, known: Sequence[str]) -> str | None:
+    near = get_close_matches(name.upper(), known, n=1)
+    return f"{_PREFIX}{near[0]}" if near else None
 
 
 def _parsed(name: str, text: str) -> object:

@@ -95,6 +95,18 @@ def test_a_bad_setting_of_the_environment_fails(
     assert result.exit_code == 1 and "TASKQ_LEASE" in result.stdout
 
 
+def test_a_variable_that_is_no_setting_is_a_warning(
+    cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKQ_LEESE", "3")
+    monkeypatch.setenv("TASKQ_ODD", "3")
+    result = cli("doctor")
+    said = "warn  settings  the environment variable TASKQ_{} is ignored: it is no setting ({})"
+    assert result.exit_code == 0
+    assert said.format("LEESE", "did you mean TASKQ_LEASE?") in result.stdout
+    assert said.format("ODD", "taskq config lists what there is") in result.stdout
+
+
 def test_database_and_app_exclude_each_other(cli, folder: Path) -> None:
     assert cli("doctor", "app:taskq", "--database", "sqlite:///x.db").exit_code == 2
 
