@@ -43,6 +43,15 @@ def chosen(argument: str | None, option: str | None) -> str | None:
     return argument or option or (None if hosted() else variable("TASKQ_APP")) or None
 
 
+def needed(option: str | None) -> str | None:
+    """The app that ``-A/--app`` or ``TASKQ_APP`` names, None for the host's own. Refused when there
+    is neither."""
+    named = chosen(None, option)
+    if named is None and hosted() is None:
+        raise Refused(f"no app is named: {_FORM}, by -A/--app or by TASKQ_APP")
+    return named
+
+
 def hosted() -> TaskQ | None:
     """The app whose own commands these are, where another program's command line has them."""
     context = click.get_current_context(silent=True)
