@@ -159,6 +159,12 @@ def held_up_text(load: Load) -> str:
     return f"{load.kind} {load.name!r} is paused {paused_text(load)}; {load.waiting} waiting"
 
 
+def resuming(load: Load) -> str:
+    """The command that lets it go on."""
+    option = "--type " if load.kind is Kind.TYPE else ""
+    return f"taskq queues resume {option}{load.name}"
+
+
 def load_fields(load: Load) -> dict[str, object]:
     """A queue's or a type's fields for JSON."""
     fields = msgspec.structs.asdict(load)

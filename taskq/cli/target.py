@@ -53,7 +53,7 @@ def opened(database: str | None, app: str | None) -> Generator[TaskQ]:
 def target(database: str | None, app: str | None) -> TaskQ:
     """What ``--database`` and ``-A/--app`` or the environment name. Refused when both are given."""
     if database is not None and app is not None:
-        raise Refused("--database and -A/--app exclude each other")
+        raise Refused("--database and -A/--app exclude each other: name one of them")
     if database is not None:
         return TaskQ(database)
     named = chosen(None, app)

@@ -51,6 +51,9 @@ def test_status_and_doctor_tell_of_paused_work(cli, shelf) -> None:
     assert "unused" not in status.stderr
     assert json.loads(cli("status", "--json").stdout)["paused"][0]["name"] == "default"
     assert "paused    queue 'default' is paused since" in doctor.stdout
+    assert "(let it go on: taskq queues resume default)" in doctor.stdout
+    cli("queues", "pause", "--type", "greet")
+    assert "(let it go on: taskq queues resume --type greet)" in cli("doctor").stdout
 
 
 def test_one_thing_is_named(cli, shelf) -> None:
