@@ -21,7 +21,6 @@ from taskq.settings.kodus import queue_block
 from taskq.settings.origin import Argument, Default, FileKey, Origin, Variable, told
 from taskq.settings.values import NAMES, TYPES, SettingError, Settings
 
-
 _PREFIX: Final = "TASKQ_"
 _NO_SETTINGS: Final = ("APP", "CONFIG")
 """What else taskq reads: the command line's app, and the file."""

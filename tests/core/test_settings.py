@@ -111,7 +111,13 @@ def test_a_schema_has_a_name_that_postgresql_takes() -> None:
 
 
 def test_a_variable_that_is_no_setting_is_known_with_the_one_that_was_meant() -> None:
-    given = {"TASKQ_LEESE": "3", "TASKQ_CONFG": "x", "TASKQ_ODD": "1", "TASKQ_LEASE": "", "LEESE": ""}
+    given = {
+        "TASKQ_LEESE": "3",
+        "TASKQ_CONFG": "x",
+        "TASKQ_ODD": "1",
+        "TASKQ_LEASE": "",
+        "LEESE": "",
+    }
 
     assert [(each.name, each.meant) for each in ignored(given)] == [
         ("TASKQ_CONFG", "TASKQ_CONFIG"),
