@@ -46,9 +46,9 @@ class Configuration(Struct, frozen=True):
     settings: Settings
     origins: Mapping[str, Origin]
 
-    def placed(self, problem: str, *names: str) -> str:
-        """A sentence about these settings, with the variable or the file that each is from."""
-        return _placed(problem, names, self.origins)
+    def refused(self, problem: str, *names: str) -> SettingError:
+        """The error about these settings, with the variable or the file that each is from."""
+        return _refused(problem, names, self.origins)
 
 
 def configuration(
@@ -63,18 +63,16 @@ def configuration(
     ``arguments`` are settings by name, and ``retry``, a RetryPolicy. ``base`` takes the place of
     environment and file; with ``own_store`` no database URL counts.
 
-    Raises ConfigurationError for an unknown keyword or key, a file that cannot be read, a text that
-    is no number, or a value out of bounds: with the place that it is from.
+    Raises ConfigurationError for an unknown keyword; SettingError for an unknown key, a file that
+    cannot be read, a text that is no number, or a value out of bounds: with the place that it is
+    from.
     """
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[object, Origin]] = {}
     if base is not None:
         given.update({name: (getattr(base, name), Argument("settings")) for name in NAMES})
     else:
-        file = find(environ.get("TASKQ_CONFIG"))
-        if file is not None:
-            given.update(_of_file(file))
-        given.update(_of_environment(environ))
+        given.update(_from_outside(environ))
     given.update(_of_arguments(arguments or {}))
     values = {name: value for name, (value, _) in given.items()}
     origins = {name: given[name][1] if name in given else Default() for name in NAMES}
@@ -83,7 +81,7 @@ def configuration(
     try:
         settings = Settings(**cast("Any", values))
     except SettingError as error:
-        raise SettingError(_placed(str(error), error.names, origins), *error.names) from None
+        raise _refused(str(error), error.names, origins) from None
     return Configuration(settings=settings, origins=origins)
 
 
@@ -94,6 +92,11 @@ def load(
     return configuration(arguments, environ=environ).settings
 
 
+def _refused(problem: str, names: Sequence[str], origins: Mapping[str, Origin]) -> SettingError:
+    said = _placed(problem, names, origins)
+    return SettingError(said, *names, outside=said != problem)
+
+
 def _placed(problem: str, names: Sequence[str], origins: Mapping[str, Origin]) -> str:
     """The sentence, with origins where one of them is out of the caller's sight."""
     if not any(isinstance(origins[name], (Variable, FileKey)) for name in names):
@@ -101,6 +104,19 @@ def _placed(problem: str, names: Sequence[str], origins: Mapping[str, Origin]) -
     if len(names) == 1:
         return f"{problem} ({told(origins[names[0]])})"
     return f"{problem} ({', '.join(f'{name}: {told(origins[name])}' for name in names)})"
+
+
+def _from_outside(environ: Mapping[str, str]) -> dict[str, tuple[object, Origin]]:
+    """The settings that environment and file give. Raises SettingError."""
+    given: dict[str, tuple[object, Origin]] = {}
+    try:
+        file = find(environ.get("TASKQ_CONFIG"))
+        if file is not None:
+            given.update(_of_file(file))
+        given.update(_of_environment(environ))
+    except ConfigurationError as error:
+        raise SettingError(str(error), outside=True) from error.__cause__
+    return given
 
 
 def _of_file(file: ConfigFile) -> dict[str, tuple[object, Origin]]:
