@@ -81,7 +81,7 @@ def _list(database: str | None, app: str | None, *, as_json: bool) -> None:
     if not items:
         say("there are no schedules")
         return
-    emit_table(("name", "type", "when", "zone", "next", "last", "state"), _rows(items))
+    emit_table(("name", "type", "when", "timezone", "next", "last", "state"), _rows(items))
 
 
 @schedules_command.command("show", cls=Command)

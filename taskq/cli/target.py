@@ -74,7 +74,9 @@ def identified(app: TaskQ, text: str) -> UUID:
     """
     digits = _digits(text)
     if not is_id(text):
-        raise Refused(f"{text!r} is no activity id, nor the first {_SHORTEST} digits of one")
+        raise Refused(
+            f"{text!r} is no activity id, nor the first {_SHORTEST} or more digits of one"
+        )
     if len(digits) == 32:
         return UUID(digits)
     last = int(digits.ljust(32, "f"), 16)

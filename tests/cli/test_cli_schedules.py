@@ -42,6 +42,7 @@ def test_a_schedule_is_made_and_shown(cli, nightly) -> None:
     wrong = cli("schedules", "--json", "show", "nightly")
     assert (wrong.exit_code, "behind the command" in wrong.stderr) == (2, True)
     text = cli("schedules").stdout
+    assert "timezone" in text.splitlines()[0]
     assert "At 03:00 every day" in text and "Asia/Tokyo" in text and "active" in text
     assert "next at" in cli("schedules", "show", "nightly").stdout
 

@@ -55,7 +55,9 @@ async def test_a_field_that_a_body_does_not_have_is_told_with_those_it_has(
 ) -> None:
     answer = await browser.post("/api/enqueue", json={"type": "send", "prio": "HIGH"})
     said = await told(answer)
-    assert said.startswith("Object contains unknown field `prio`; there are: arguments, command_id,")
+    assert said.startswith(
+        "Object contains unknown field `prio`; there are: arguments, command_id,"
+    )
     assert ", priority, queue, " in said
 
 
