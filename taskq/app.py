@@ -401,8 +401,7 @@ def _store(configuration: Configuration, clock: Clock) -> Store:
             listen=settings.listen,
         )
     except ConfigurationError as error:
-        placed = configuration.placed(str(error), "database_url")
-        raise ConfigurationError(placed) from error.__cause__
+        raise configuration.refused(str(error), "database_url") from error.__cause__
 
 
 def _futures(

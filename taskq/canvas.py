@@ -316,7 +316,10 @@ class Canvas:
 
     def _linked(self, where: str, task: Then[Any, Any]) -> Link[Any, Any]:
         _refuse_unless_task(where, task)
-        return task if isinstance(task, Link) else self.link(task)
+        if isinstance(task, Link):
+            return task
+        _refuse_unless_complete(where, task)
+        return self.link(task)
 
     def _part(self, where: str, part: Part[Any]) -> Call:
         _refuse_unless_call(where, part)
@@ -333,6 +336,7 @@ class Canvas:
 
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_GATHERING = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 def _listed(where: str, parts: Iterable[Part[R]]) -> list[Part[R]]:
@@ -362,6 +366,22 @@ def _refuse_unless_task(where: str, given: object) -> None:
         raise TypeError(
             f"canvas.{where}: what follows is a task, which is called with the result before it,"
             f" or canvas.link(task, ...), which binds what else it takes; not {_what(given)}"
+        )
+
+
+def _refuse_unless_complete(where: str, task: Task[..., Any]) -> None:
+    """Refuse a task that the result before it is not enough for."""
+    parameters = [*task.definition.codec.signature.parameters.values()]
+    lacking = [
+        other.name
+        for other in parameters[1:]
+        if other.default is other.empty and other.kind not in _GATHERING
+    ]
+    if lacking:
+        bound = ", ".join(f"{name}=..." for name in lacking)
+        raise TypeError(
+            f"canvas.{where}: {task.name} takes more than the result before it: bind the rest by"
+            f" canvas.link({task.name}, {bound})"
         )
 
 

@@ -50,8 +50,10 @@ def timing(
 ) -> Timing:
     """Checked times: ``cron`` text, or ``every``: a timedelta or seconds. ``timezone`` is for cron
     text, UTC by default. Raises ConfigurationError naming what is wrong."""
-    if (cron is None) == (every is None):
-        raise ConfigurationError(f"{where}: give either cron text or every, and not both")
+    if cron is None and every is None:
+        raise ConfigurationError(f"{where}: its times are not given: give cron text or every")
+    if cron is not None and every is not None:
+        raise ConfigurationError(f"{where}: cron text and every exclude each other: give one")
     if cron is None:
         if timezone is not None:
             raise ConfigurationError(

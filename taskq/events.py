@@ -6,7 +6,7 @@ where it happened. An exception in a listener is counted and reported, never spr
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from msgspec import Struct
@@ -221,6 +221,10 @@ class OutcomesCaughtUp(WorkerEvent, frozen=True, kw_only=True):
     """``count`` of those that were delayed have been answered for."""
 
     count: int
+
+
+OPENING: Final = "open"
+"""The ``loop`` of a BackgroundError of a worker that cannot open its store yet."""
 
 
 class BackgroundError(WorkerEvent, frozen=True, kw_only=True):

@@ -103,7 +103,7 @@ def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
         case events.WorkerStopped():
             return logging.INFO, "stopped"
         case events.BackgroundError():
-            return logging.ERROR, f"{event.loop} failed and goes on: {event.error}"
+            return logging.ERROR, _background(event)
         case events.Deadlocked():
             return logging.ERROR, str(event)
         case events.BackgroundRecovered():
@@ -118,6 +118,12 @@ def _worker_line(event: events.WorkerEvent) -> tuple[int, str]:
             return logging.INFO, f"{event.count} delayed outcomes are stored"
         case _:
             return logging.DEBUG, type(event).__name__.lower()
+
+
+def _background(event: events.BackgroundError) -> str:
+    if event.loop == events.OPENING:
+        return f"cannot open the database, trying again: {event.error}"
+    return f"{event.loop} met an error and goes on: {event.error}"
 
 
 def _counted(event: events.Claimed | events.Promoted | events.Swept | events.Pruned) -> str:

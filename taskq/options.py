@@ -248,6 +248,18 @@ def _check_step(where: str, options: CallOptions) -> None:
         )
 
 
+def due(where: str, when: object) -> dict[str, object]:
+    """When something is due, as the option that says so: a timedelta or seconds, or a datetime.
+    Raises ValueError for anything else."""
+    if isinstance(when, datetime):
+        return {"run_at": when}
+    if isinstance(when, (timedelta, int, float)) and not isinstance(when, bool):
+        return {"delay": when}
+    raise ValueError(
+        f"{where}: it is due after a timedelta or seconds, or at an aware datetime, not {when!r}"
+    )
+
+
 def instant(where: str, when: object, *, name: str = "run_at") -> datetime:
     """An aware datetime as UTC, in the years 1970–9998. Raises ValueError."""
     if not isinstance(when, datetime):
@@ -290,9 +302,27 @@ def _known(
 ) -> None:
     for name in given:
         if name not in names and name not in more:
-            raise TypeError(
-                f"{where} got an unexpected option {name!r}; there are: {', '.join(sorted(names))}"
-            )
+            meant = _CELERY.get(name)
+            hint = f"Celery's {name} is {meant} here" if meant else _listed(names)
+            raise TypeError(f"{where} got an unexpected option {name!r}; {hint}")
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    return f"there are: {', '.join(sorted(names))}"
+
+
+_CELERY: Mapping[str, str] = {
+    "countdown": "options(delay=...)",
+    "eta": "options(run_at=...)",
+    "task_id": "options(idempotency_key=...)",
+    "bind": "current(), imported from taskq,",
+    "time_limit": "timeout=",
+    "soft_time_limit": "timeout=",
+    "retry_backoff": "retry=RetryPolicy(...)",
+    "retry_jitter": "retry=RetryPolicy(...)",
+    "link_error": "on_failure= or on_dead_letter= of @taskq.activity",
+}
+"""What is called otherwise here, see docs/from-celery.md."""
 
 
 def _whole(where: str, name: str, value: object, *, at_least: int) -> int:
@@ -343,7 +373,7 @@ def _priority(where: str, name: str, value: object) -> Priority:
     except ValueError:
         raise ConfigurationError(
             f"{where}: {name} must be one of"
-            f" {', '.join(f'{level.name} ({level})' for level in Priority)}, not {value!r}"
+            f" {', '.join(f'Priority.{level.name} ({level})' for level in Priority)}, not {value!r}"
         ) from None
 
 

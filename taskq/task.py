@@ -21,7 +21,7 @@ from taskq.idempotency import key_hash, step_digest, step_hash
 from taskq.identifiers import as_id
 from taskq.lineage import Lineage, TooDeep, child, new_root
 from taskq.model import Activity, Bound, Hook, Idempotency, OnDuplicate, Policy, Priority, Receipt
-from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options
+from taskq.options import CallArguments, CallOptions, HookFunction, TaskOptions, call_options, due
 from taskq.retry import RetryPolicy
 from taskq.showing import Showing
 from taskq.transaction import EnlistedTracker
@@ -299,12 +299,8 @@ class Task(Generic[P, R]):
             )
 
     def _at(self, when: timedelta | float | datetime) -> Self:
-        if isinstance(when, datetime):
-            given: dict[str, object] = {"run_at": when}
-        else:
-            given = {"delay": when}
         where = f"{self.name}.schedule()"
-        _, call = call_options(where, given, self._call)
+        _, call = call_options(where, due(where, when), self._call)
         return self._copy(self._options, call)
 
     def _copy(self, options: TaskOptions, call: CallOptions) -> Self:

@@ -36,6 +36,7 @@ from taskq.version import VERSION
 
 
 @click.group("taskq", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, message="%(version)s", help="Print the version.")
 def commands() -> None:
     """A durable task queue: run workers, enqueue, look and steer.
 

@@ -11,9 +11,11 @@ import msgspec
 from taskq.app import TaskQ
 from taskq.cli.command import Command
 from taskq.cli.loading import chosen
-from taskq.cli.output import emit_json, emit_table
+from taskq.cli.output import emit_json, emit_table, say
 from taskq.cli.target import target
+from taskq.cli.text import printable
 from taskq.retention import Rules, spelled
+from taskq.settings import ignored
 from taskq.settings.origin import Argument, Origin, told
 
 
@@ -37,13 +39,17 @@ def config_command(app: str | None, app_option: str | None, as_json: bool) -> No
 
     Of APP, or without one what environment and file say. A flag of "taskq worker" beats them. With
     --json: {"settings": [{"setting": "lease", "value": 30.0, "from": {"kind": "default"}}, ...]};
-    "from" has the "name" of an argument or variable, the "path" and "key" of a file.
+    "from" has the "name" of an argument or variable, the "path" and "key" of a file. A variable
+    TASKQ_... that is none of them is named on stderr.
     """
     found = target(None, chosen(app, app_option))
     try:
         settings = shown(found)
     finally:
         found.close()
+    for each in ignored():
+        guess = f"; did you mean {each.meant}?" if each.meant else ""
+        say(printable(f"{each}{guess}"))
     if as_json:
         emit_json({"settings": settings})
         return

@@ -60,7 +60,8 @@ def list_command(
     """List what has failed, by cause, the most frequent first; all, or what FILTER finds.
 
     A count with a "+" goes on. --json: [{"fingerprint", "type", "title", "queues", "count", "dead",
-    "first", "last", "example", "cap"}], with --flat the activities as in "taskq list".
+    "first", "last", "example", "cap"}], with --flat the activities as in "taskq list"; the
+    fingerprint is the cause.
     """
     wanted = narrowed(Filter(), terms(words))
     with opened(database, app) as found:

@@ -17,10 +17,12 @@ from taskq.cli.command import Command
 from taskq.cli.failure import Refused
 from taskq.cli.loading import chosen
 from taskq.cli.output import emit, emit_json
-from taskq.cli.queues import held_up, held_up_text
+from taskq.cli.queues import held_up, held_up_text, resuming
 from taskq.cli.target import missing, target
 from taskq.cli.text import duration, printable
 from taskq.errors import BackendError, BackendUnavailable, SchemaError, TaskQError
+from taskq.pausing import WAITING
+from taskq.settings import ignored
 from taskq.snapshot import Filter, Page, UnservedType, WorkerInfo
 from taskq.version import VERSION
 
@@ -42,7 +44,10 @@ def doctor_command(
     Exit code 1 when a check fails; warnings do not count.
     """
     if database is not None and (app or app_option):
-        raise Refused("--database and an app exclude each other")
+        raise Refused(
+            "--database and an app exclude each other: to look at this app with another database,"
+            " set TASKQ_DATABASE_URL"
+        )
     named = None if database is not None else chosen(app, app_option)
     findings: list[Finding] = []
     for finding in examined(database, named):
@@ -59,6 +64,7 @@ def examined(database: str | None, app: str | None) -> Iterator[Finding]:
     """Every check, one after the other; those that need a database are left out without one."""
     yield _versions()
     yield owner(_distributions(), Path(__file__).parents[1])
+    yield from _environment()
     try:
         found = target(database, app)
     except (click.ClickException, TaskQError) as error:
@@ -76,7 +82,9 @@ def examined(database: str | None, app: str | None) -> Iterator[Finding]:
 
 def _refused(error: BackendError) -> Finding:
     """What the store answered; its message says what to do, except where it was not there."""
-    advice = "see that it stays reachable" if isinstance(error, BackendUnavailable) else ""
+    advice = ""
+    if isinstance(error, BackendUnavailable) and isinstance(error.__cause__, OSError):
+        advice = "see that the server runs and that host and port are right"
     return Finding(Level.FAIL, "database", str(error), advice)
 
 
@@ -112,6 +120,13 @@ def owner(distributions: Iterable[str], folder: Path) -> Finding:
         advice = f"pip uninstall {' '.join(others)}, then reinstall {_DISTRIBUTION}"
         return Finding(Level.FAIL, "import", message, advice)
     return Finding(Level.OK, "import", f"taskq comes from {folder} and has no other owner")
+
+
+def _environment() -> Iterator[Finding]:
+    """What is set and read by nothing."""
+    for each in ignored():
+        advice = f"did you mean {each.meant}?" if each.meant else "taskq config lists what there is"
+        yield Finding(Level.WARN, "settings", str(each), advice)
 
 
 def _app(found: TaskQ, *, named: bool) -> Finding:
@@ -161,8 +176,7 @@ def _store(found: TaskQ) -> Iterator[Finding]:
     yield from _workers(workers)
     yield from _gaps(found, found.client.call_sync(store.unserved))
     for load in held_up(found):
-        advice = "let it go on: taskq queues resume"
-        yield Finding(Level.WARN, "paused", held_up_text(load), advice)
+        yield Finding(Level.WARN, "paused", held_up_text(load), f"let it go on: {resuming(load)}")
 
 
 def _examined(found: TaskQ) -> Iterable[Finding]:
@@ -200,12 +214,18 @@ def _workers(workers: Sequence[WorkerInfo]) -> Iterator[Finding]:
 def _gaps(found: TaskQ, unserved: Sequence[UnservedType]) -> Iterator[Finding]:
     """Queues and types with rows that no live worker serves."""
     if not unserved:
-        yield Finding(Level.OK, "service", "a live worker serves every type that is waiting")
+        served = "a live worker serves every type that is waiting"
+        yield Finding(Level.OK, "service", served if _waiting(found) else "nothing is waiting")
     for gap in unserved:
         message = f"no worker serves {gap.type!r} on queue {gap.queue!r}: {gap.waiting} waiting"
         known = not found.tasks or gap.type in found.registry.handlers()
         advice = "start a worker for it" if known else "no task of this app is named so: renamed?"
         yield Finding(Level.WARN, "service", message, advice)
+
+
+def _waiting(found: TaskQ) -> bool:
+    stats = found.client.call_sync(lambda: found.client.store.stats(cap=1))
+    return any(stats.by_status[status] for status in WAITING)
 
 
 def _line(finding: Finding) -> str:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from taskq.app import TaskQ
 from taskq.cli.failure import Refused, sentence
-from taskq.settings import variable
+from taskq.settings import SettingError, variable
 from taskq.task import Task
 
 _FORM = "an app is written module:attribute, for example app:taskq"
@@ -41,6 +41,15 @@ def chosen(argument: str | None, option: str | None) -> str | None:
     if argument and option and argument != option:
         raise Refused(f"two apps are named, {argument!r} and {option!r} (-A/--app): name one")
     return argument or option or (None if hosted() else variable("TASKQ_APP")) or None
+
+
+def needed(option: str | None) -> str | None:
+    """The app that ``-A/--app`` or ``TASKQ_APP`` names, None for the host's own. Refused when there
+    is neither."""
+    named = chosen(None, option)
+    if named is None and hosted() is None:
+        raise Refused(f"no app is named: {_FORM}, by -A/--app or by TASKQ_APP")
+    return named
 
 
 def hosted() -> TaskQ | None:
@@ -114,7 +123,7 @@ def _imported(spec: Spec, folder: Path) -> ModuleType:
         return importlib.import_module(spec.module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{spec.module}.".startswith(f"{error.name}."):
-            raise _broken(spec, folder, error) from error
+            raise _broken(f"importing {spec.module!r}", folder, error) from error
         raise Refused(_missing_module(spec, folder, error.name)) from error
     except SystemExit as error:
         raise Refused(
@@ -122,7 +131,7 @@ def _imported(spec: Spec, folder: Path) -> ModuleType:
             ' put what it runs behind `if __name__ == "__main__":`'
         ) from error
     except Exception as error:
-        raise _broken(spec, folder, error) from error
+        raise _broken(f"importing {spec.module!r}", folder, error) from error
 
 
 def _missing_module(spec: Spec, folder: Path, name: str) -> str:
@@ -135,11 +144,18 @@ def _missing_module(spec: Spec, folder: Path, name: str) -> str:
     return f"there is no module {name!r}, named by {spec}: the current folder {folder} {there}"
 
 
-def _broken(spec: Spec, folder: Path, error: Exception) -> Refused:
-    said = sentence(error)
-    if isinstance(error, SyntaxError):
-        said = f"{type(error).__name__}: {error.msg}"
-    return Refused(f"importing {spec.module!r} failed: {said}{_line(folder, error)}")
+def _broken(what: str, folder: Path, error: Exception) -> Refused:
+    """The app's own code has failed; or a setting is wrong, which may be from elsewhere."""
+    match error:
+        case SettingError(outside=True):
+            return Refused(str(error))
+        case SettingError():
+            said = str(error)
+        case SyntaxError():
+            said = f"{what} failed: {type(error).__name__}: {error.msg}"
+        case _:
+            said = f"{what} failed: {sentence(error)}"
+    return Refused(f"{said}{_line(folder, error)}")
 
 
 def _line(folder: Path, error: Exception) -> str:
@@ -199,8 +215,7 @@ def _app(spec: Spec, module: ModuleType, value: object) -> TaskQ:
     try:
         made = value()
     except Exception as error:
-        where = _line(Path.cwd(), error)
-        raise Refused(f"the factory {spec} failed: {sentence(error)}{where}") from error
+        raise _broken(f"the factory {spec}", Path.cwd(), error) from error
     if not isinstance(made, TaskQ):
         raise Refused(f"the factory {spec} gave {_kind(made)}{_instead(module, made)}")
     return made

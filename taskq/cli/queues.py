@@ -8,10 +8,11 @@ import click
 import msgspec
 
 from taskq.app import TaskQ
+from taskq.cli.acquaintance import stranger
 from taskq.cli.actor import actor
 from taskq.cli.command import Command, Commands, refuse_before_command
 from taskq.cli.failure import Refused
-from taskq.cli.output import emit, emit_json, emit_table
+from taskq.cli.output import emit, emit_json, emit_table, say
 from taskq.cli.selection import reason_option
 from taskq.cli.target import opened, target_options
 from taskq.cli.text import duration, instant
@@ -70,12 +71,14 @@ def pause_command(
     """Begin nothing more of QUEUE, or of --type NAME, on any worker, within a second.
 
     What runs goes on; what is stored waits. It holds until "taskq queues resume", whatever is
-    deployed or started meanwhile.
+    deployed or started meanwhile. A name that nothing has yet is paused too, and that is said.
     """
     kind, name = _one(queue, type_name)
     with opened(database, app) as found:
         done = found.queues.pause(queue=queue, type=type_name, reason=reason, actor=actor())
+        doubt = stranger(found, kind, name)
     _answer(kind, name, "paused" if done else "paused already", done, as_json=as_json)
+    _doubt(doubt)
 
 
 @click.command("resume", cls=Command)
@@ -96,19 +99,21 @@ def resume_command(
     kind, name = _one(queue, type_name)
     with opened(database, app) as found:
         done = found.queues.resume(queue=queue, type=type_name, reason=reason, actor=actor())
+        doubt = None if done else stranger(found, kind, name)
     _answer(kind, name, "goes on" if done else "was not paused", done, as_json=as_json)
+    _doubt(doubt)
 
 
 for _command in (list_command, pause_command, resume_command):
     queues_command.add_command(_command)
 
 
-def _one(queue: str | None, type_name: str | None) -> tuple[str, str]:
+def _one(queue: str | None, type_name: str | None) -> tuple[Kind, str]:
     match queue, type_name:
         case str(), None:
-            kind, name = Kind.QUEUE.value, queue
+            kind, name = Kind.QUEUE, queue
         case None, str():
-            kind, name = Kind.TYPE.value, type_name
+            kind, name = Kind.TYPE, type_name
         case _:
             raise Refused("name one of them: a QUEUE, or --type NAME")
     if not NAME.match(name):
@@ -116,7 +121,12 @@ def _one(queue: str | None, type_name: str | None) -> tuple[str, str]:
     return kind, name
 
 
-def _answer(kind: str, name: str, said: str, changed: bool, *, as_json: bool) -> None:
+def _doubt(sentence: str | None) -> None:
+    if sentence is not None:
+        say(sentence)
+
+
+def _answer(kind: Kind, name: str, said: str, changed: bool, *, as_json: bool) -> None:
     if as_json:
         emit_json({"kind": kind, "name": name, "changed": changed})
         return
@@ -147,6 +157,12 @@ def held_up(found: TaskQ) -> list[Load]:
 def held_up_text(load: Load) -> str:
     """What waits there since when, in one sentence."""
     return f"{load.kind} {load.name!r} is paused {paused_text(load)}; {load.waiting} waiting"
+
+
+def resuming(load: Load) -> str:
+    """The command that lets it go on."""
+    option = "--type " if load.kind is Kind.TYPE else ""
+    return f"taskq queues resume {option}{load.name}"
 
 
 def load_fields(load: Load) -> dict[str, object]:

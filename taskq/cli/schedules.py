@@ -13,6 +13,7 @@ from taskq.cli.actor import actor
 from taskq.cli.command import Command, Commands, refuse_before_command
 from taskq.cli.enqueue import task_named
 from taskq.cli.failure import NotDone, Refused
+from taskq.cli.loading import needed
 from taskq.cli.output import emit, emit_json, emit_pairs, emit_table, say
 from taskq.cli.selection import final_yes_option, reason_option
 from taskq.cli.target import opened, target_options
@@ -80,7 +81,7 @@ def _list(database: str | None, app: str | None, *, as_json: bool) -> None:
     if not items:
         say("there are no schedules")
         return
-    emit_table(("name", "type", "when", "zone", "next", "last", "state"), _rows(items))
+    emit_table(("name", "type", "when", "timezone", "next", "last", "state"), _rows(items))
 
 
 @schedules_command.command("show", cls=Command)
@@ -119,10 +120,13 @@ def create_command(
     For example: taskq schedules create nightly report '{"region": "eu"}' --cron "0 3 * * *".
     The app is named by -A/--app or TASKQ_APP.
     """
-    with opened(None, app) as found:
+    options = _given(given)
+    if not options.keys() & {"cron", "every"}:
+        raise Refused("its times are not given: say --cron or --every")
+    with opened(None, needed(app)) as found:
         try:
             call = task_named(found, task).build_json(payload)
-            info = found.schedules.create(name, call, actor=actor(), reason=reason, **_given(given))
+            info = found.schedules.create(name, call, actor=actor(), reason=reason, **options)
         except (TypeError, SerializationError) as error:
             raise Refused(str(error)) from error
         except InvalidState as error:
@@ -287,7 +291,11 @@ def _text(value: object) -> str:
 
 
 def _given(options: dict[str, Any]) -> ScheduleOptions:
-    return cast("ScheduleOptions", {key: each for key, each in options.items() if each is not None})
+    """Those that were given. Refused where they give two times."""
+    given = {key: each for key, each in options.items() if each is not None}
+    if given.keys() >= {"cron", "every"}:
+        raise Refused("--cron and --every exclude each other: give one of them")
+    return cast("ScheduleOptions", given)
 
 
 def _looked_up(found: TaskQ, name: str) -> ScheduleInfo:

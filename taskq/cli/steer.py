@@ -14,14 +14,15 @@ from taskq.cli.failure import Refused
 from taskq.cli.filters import FilterCommand
 from taskq.cli.selection import Deed, act, asked_terms, reason_option, yes_option
 from taskq.cli.target import opened, target_options
+from taskq.cli.values import EXAMPLE, instant, seconds
 from taskq.cli.values import priority as to_priority
-from taskq.cli.values import seconds
 from taskq.lifecycle import (
     REORDERABLE_BY_OPERATOR,
     RESCHEDULABLE_BY_OPERATOR,
     STARTABLE_BY_OPERATOR,
 )
 from taskq.model import Priority, Status
+from taskq.options import instant as storable
 
 
 @click.command("run-now", cls=FilterCommand)
@@ -100,8 +101,9 @@ def _instant(text: str, now: datetime) -> datetime:
     after = seconds(text[1:]) if text.startswith("+") else None
     try:
         if after is not None:
-            return now + timedelta(seconds=after)
-        return datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        example = "2026-12-31T18:00:00+01:00 or +1h30m"
-        raise Refused(f"{text!r} is no time such as {example}") from None
+            return storable("WHEN", now + timedelta(seconds=after))
+        return storable("WHEN", instant(text, example=f"{EXAMPLE} or +1h30m"))
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    except OverflowError:
+        raise Refused(f"{text!r} ends after the year 9998") from None

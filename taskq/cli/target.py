@@ -53,7 +53,7 @@ def opened(database: str | None, app: str | None) -> Generator[TaskQ]:
 def target(database: str | None, app: str | None) -> TaskQ:
     """What ``--database`` and ``-A/--app`` or the environment name. Refused when both are given."""
     if database is not None and app is not None:
-        raise Refused("--database and -A/--app exclude each other")
+        raise Refused("--database and -A/--app exclude each other: name one of them")
     if database is not None:
         return TaskQ(database)
     named = chosen(None, app)
@@ -74,7 +74,9 @@ def identified(app: TaskQ, text: str) -> UUID:
     """
     digits = _digits(text)
     if not is_id(text):
-        raise Refused(f"{text!r} is no activity id, nor the first {_SHORTEST} digits of one")
+        raise Refused(
+            f"{text!r} is no activity id, nor the first {_SHORTEST} or more digits of one"
+        )
     if len(digits) == 32:
         return UUID(digits)
     last = int(digits.ljust(32, "f"), 16)

@@ -11,6 +11,8 @@ import click
 from taskq.durations import seconds_in
 from taskq.model import Priority
 
+EXAMPLE: Final = "2026-12-31T18:00:00+01:00"
+
 
 def priority(_: click.Context, __: click.Parameter, value: str | None) -> Priority | None:
     """A priority by name, in any case, or by number."""
@@ -49,9 +51,19 @@ DURATION: Final = click.types.FuncParamType(duration)
 
 
 def moment(_: click.Context, __: click.Parameter, value: str | None) -> datetime | None:
-    """An ISO 8601 time; whether it has a time zone is checked where it is used."""
+    """An ISO 8601 time with its time zone, as an option."""
     try:
-        return None if value is None else datetime.fromisoformat(value)
+        return None if value is None else instant(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def instant(text: str, *, example: str = EXAMPLE) -> datetime:
+    """An ISO 8601 time with its time zone. Raises ValueError, whose sentence has the example."""
+    try:
+        found = datetime.fromisoformat(text)
     except ValueError:
-        example = "2026-12-31T18:00:00+01:00"
-        raise click.BadParameter(f"{value!r} is not a time such as {example}") from None
+        raise ValueError(f"{text!r} is not a time such as {example}") from None
+    if found.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone: write a time such as {example}")
+    return found

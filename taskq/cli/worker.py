@@ -79,7 +79,10 @@ class Ending(Struct, frozen=True, kw_only=True):
 @click.command("worker", cls=Command)
 @click.argument("app", required=False)
 @click.option("-A", "--app", "app_option", metavar="APP", help="The app, instead of the argument.")
-@click.option("-q", "--queues", multiple=True, metavar="A,B", help="Serve only these queues.")
+@click.option(
+    "-q", "--queues", multiple=True, metavar="A,B",
+    help="Serve only these queues.  [default: all that the app and its tasks name]",
+)  # fmt: skip
 @click.option(
     "-t", "--types", multiple=True, metavar="A,B", help='Run only these types; "*": claim all.'
 )

@@ -37,7 +37,7 @@ from taskq.engine.running.outside import Processes
 from taskq.engine.running.permits import Permits
 from taskq.engine.supervisor import IDLE, Loop, Supervisor
 from taskq.errors import InvalidState
-from taskq.events import Event, WorkerStarted, WorkerStopped, WorkerStopping
+from taskq.events import OPENING, Event, WorkerStarted, WorkerStopped, WorkerStopping
 from taskq.middleware import Middleware
 from taskq.model import Attempt
 from taskq.schedule import Schedule
@@ -153,7 +153,7 @@ class Engine:
     def cannot_open(self, error: BaseException) -> None:
         """The store could not be opened; whoever is to run this engine tries again."""
         self._obstacle = error
-        self._supervisor.report("open", error)
+        self._supervisor.report(OPENING, error)
 
     def close(self) -> None:
         """It runs no more, or will never run: readers of ``errors`` end. Safe to repeat."""

@@ -217,7 +217,7 @@ def _span(word: Word, part: Part) -> Span:
         digits = ""
     elif not _SHORTEST <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
         what = "worker's" if word.name == "worker" else "activity"
-        message = f"{part.text!r} is no {what} id, nor the first {_SHORTEST} digits of one"
+        message = f"{part.text!r} is no {what} id, nor the first {_SHORTEST} or more digits of one"
         raise word.wrong(message, part)
     return Span(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f")))
 

@@ -7,8 +7,10 @@ file, and that beats the default; beside each value stands where it came from (D
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from difflib import get_close_matches
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
@@ -19,6 +21,24 @@ from taskq.settings.kodus import queue_block
 from taskq.settings.origin import Argument, Default, FileKey, Origin, Variable, told
 from taskq.settings.values import NAMES, TYPES, SettingError, Settings
 
+_PREFIX: Final = "TASKQ_"
+_NO_SETTINGS: Final = ("APP", "CONFIG")
+"""What else taskq reads: the command line's app, and the file."""
+_OTHERS: Final = re.compile(r"TEST_\w+|(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)")
+"""What is nobody's mistake: names of taskq's own tests, and those that Kubernetes gives every
+container for a service whose name begins with taskq."""
+
+
+class Ignored(Struct, frozen=True):
+    """A variable ``TASKQ_…`` of the environment that nothing reads. ``meant`` is one that is read
+    and is written nearly so, if there is one."""
+
+    name: str
+    meant: str | None
+
+    def __str__(self) -> str:
+        return f"the environment variable {self.name} is ignored: it is no setting"
+
 
 class Configuration(Struct, frozen=True):
     """The settings of an app, and where each of them came from."""
@@ -26,9 +46,9 @@ class Configuration(Struct, frozen=True):
     settings: Settings
     origins: Mapping[str, Origin]
 
-    def placed(self, problem: str, *names: str) -> str:
-        """A sentence about these settings, with the variable or the file that each is from."""
-        return _placed(problem, names, self.origins)
+    def refused(self, problem: str, *names: str) -> SettingError:
+        """The error about these settings, with the variable or the file that each is from."""
+        return _refused(problem, names, self.origins)
 
 
 def configuration(
@@ -43,18 +63,16 @@ def configuration(
     ``arguments`` are settings by name, and ``retry``, a RetryPolicy. ``base`` takes the place of
     environment and file; with ``own_store`` no database URL counts.
 
-    Raises ConfigurationError for an unknown keyword or key, a file that cannot be read, a text that
-    is no number, or a value out of bounds: with the place that it is from.
+    Raises ConfigurationError for an unknown keyword; SettingError for an unknown key, a file that
+    cannot be read, a text that is no number, or a value out of bounds: with the place that it is
+    from.
     """
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[object, Origin]] = {}
     if base is not None:
         given.update({name: (getattr(base, name), Argument("settings")) for name in NAMES})
     else:
-        file = find(environ.get("TASKQ_CONFIG"))
-        if file is not None:
-            given.update(_of_file(file))
-        given.update(_of_environment(environ))
+        given.update(_from_outside(environ))
     given.update(_of_arguments(arguments or {}))
     values = {name: value for name, (value, _) in given.items()}
     origins = {name: given[name][1] if name in given else Default() for name in NAMES}
@@ -63,7 +81,7 @@ def configuration(
     try:
         settings = Settings(**cast("Any", values))
     except SettingError as error:
-        raise SettingError(_placed(str(error), error.names, origins), *error.names) from None
+        raise _refused(str(error), error.names, origins) from None
     return Configuration(settings=settings, origins=origins)
 
 
@@ -74,6 +92,11 @@ def load(
     return configuration(arguments, environ=environ).settings
 
 
+def _refused(problem: str, names: Sequence[str], origins: Mapping[str, Origin]) -> SettingError:
+    said = _placed(problem, names, origins)
+    return SettingError(said, *names, outside=said != problem)
+
+
 def _placed(problem: str, names: Sequence[str], origins: Mapping[str, Origin]) -> str:
     """The sentence, with origins where one of them is out of the caller's sight."""
     if not any(isinstance(origins[name], (Variable, FileKey)) for name in names):
@@ -81,6 +104,19 @@ def _placed(problem: str, names: Sequence[str], origins: Mapping[str, Origin]) -
     if len(names) == 1:
         return f"{problem} ({told(origins[names[0]])})"
     return f"{problem} ({', '.join(f'{name}: {told(origins[name])}' for name in names)})"
+
+
+def _from_outside(environ: Mapping[str, str]) -> dict[str, tuple[object, Origin]]:
+    """The settings that environment and file give. Raises SettingError."""
+    given: dict[str, tuple[object, Origin]] = {}
+    try:
+        file = find(environ.get("TASKQ_CONFIG"))
+        if file is not None:
+            given.update(_of_file(file))
+        given.update(_of_environment(environ))
+    except ConfigurationError as error:
+        raise SettingError(str(error), outside=True) from error.__cause__
+    return given
 
 
 def _of_file(file: ConfigFile) -> dict[str, tuple[object, Origin]]:
@@ -128,6 +164,20 @@ def _of_arguments(arguments: Mapping[str, object]) -> Iterator[tuple[str, tuple[
 def variable(name: str) -> str | None:
     """An environment variable that is no setting of an app, for example ``TASKQ_APP``."""
     return os.environ.get(name)
+
+
+def ignored(environ: Mapping[str, str] | None = None) -> list[Ignored]:
+    """The variables that look like settings and are none, by name."""
+    environ = os.environ if environ is None else environ
+    given = {name.removeprefix(_PREFIX) for name in environ if name.startswith(_PREFIX)}
+    known = [*(name.upper() for name in NAMES), *_NO_SETTINGS]
+    strange = sorted(name for name in given.difference(known) if not _OTHERS.fullmatch(name))
+    return [Ignored(f"{_PREFIX}{name}", _meant(name, known)) for name in strange]
+
+
+def _meant(name: str, known: Sequence[str]) -> str | None:
+    near = get_close_matches(name.upper(), known, n=1)
+    return f"{_PREFIX}{near[0]}" if near else None
 
 
 def _parsed(name: str, text: str) -> object:

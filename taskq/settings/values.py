@@ -24,11 +24,13 @@ DEFAULT_URL = "sqlite:///taskq.db"
 
 
 class SettingError(ConfigurationError):
-    """A value that a setting cannot have. ``names`` are the settings that it is about."""
+    """A value that a setting cannot have. ``names`` are the settings that it is about, none where
+    it is about a file. ``outside``: it is from the environment or a file, as the sentence says."""
 
-    def __init__(self, message: str, *names: str) -> None:
+    def __init__(self, message: str, *names: str, outside: bool = False) -> None:
         super().__init__(message)
         self.names = names
+        self.outside = outside
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,8 @@ def refusal(request: Request[Any, Any, Any], error: ValidationException) -> str:
         return error.detail.partition(" for path ")[0]
     key, message = found
     if key == BODY:
-        return message
+        there = _fields(request) if message.startswith("Object contains unknown field") else ()
+        return f"{message}; there are: {', '.join(sorted(there))}" if there else message
     there = choices(_annotation(request, key)) if message.startswith("Invalid enum value") else ()
     return f"{key}: {message}; there are: {', '.join(there)}" if there else f"{key}: {message}"
 
@@ -59,8 +60,12 @@ def _annotation(request: Request[Any, Any, Any], key: str) -> object:
     if key in parameters:
         return parameters[key].raw
     named = _FIELD.match(key)
-    body = parameters.get(BODY)
-    if named is None or body is None or not issubclass(body.annotation, msgspec.Struct):
-        return None
-    fields = {each.encode_name: each.type for each in msgspec.structs.fields(body.annotation)}
-    return fields.get(named.group())
+    return _fields(request).get(named.group()) if named else None
+
+
+def _fields(request: Request[Any, Any, Any]) -> Mapping[str, object]:
+    """The fields of the route's body, with their annotations; none where it has no such body."""
+    body = request.route_handler.parsed_fn_signature.parameters.get(BODY)
+    if body is None or not issubclass(body.annotation, msgspec.Struct):
+        return {}
+    return {each.encode_name: each.type for each in msgspec.structs.fields(body.annotation)}

@@ -108,6 +108,16 @@ async def test_further_arguments_are_typed_and_checked_at_the_call(shop: Shop) -
         wrong(shop.place)
 
 
+async def test_a_task_that_takes_more_than_one_argument_is_to_be_linked(shop: Shop) -> None:
+    chain: Any = shop.canvas.chain
+    with pytest.raises(TypeError) as caught:
+        chain(shop.fetch.build("a"), shop.older)
+    assert str(caught.value) == (
+        "canvas.chain: older takes more than the result before it: bind the rest by"
+        " canvas.link(older, than=...)"
+    )
+
+
 async def test_a_group_is_the_list_of_its_results_each_with_its_type(shop: Shop) -> None:
     parts: list[Any] = [shop.fetch.build("a"), shop.add.build(1, 2), shop.total.build([3, 4])]
     async with shop.app.worker():

@@ -263,6 +263,15 @@ def background_error(worker: UUID, error: Exception) -> events.BackgroundError:
     return events.BackgroundError(worker=worker, loop="keeper", error=error)
 
 
+def test_a_worker_that_cannot_open_its_database_tries_again(lines: Lines) -> None:
+    error = BackendUnavailable("nobody is there")
+    LoggingListener().on_event(
+        events.BackgroundError(worker=new_id(), loop=events.OPENING, error=error)
+    )
+    [line] = lines.json()
+    assert line["message"] == "cannot open the database, trying again: nobody is there"
+
+
 def test_a_loop_that_fails_on_and_on_is_named_now_and_then(lines: Lines) -> None:
     clock, worker = ManualClock(), new_id()
     listener = LoggingListener(clock)
@@ -275,7 +284,7 @@ def test_a_loop_that_fails_on_and_on_is_named_now_and_then(lines: Lines) -> None
     listener.on_event(events.BackgroundRecovered(worker=worker, loop="keeper", seconds=71.0))
     listener.on_event(background_error(worker, BackendError("another trouble")))
     assert [line["message"] for line in lines.json() if line["level"] != "DEBUG"][3:] == [
-        "keeper failed and goes on: another trouble",
+        "keeper met an error and goes on: another trouble",
         "keeper works again, after 71 s",
-        "keeper failed and goes on: another trouble",
+        "keeper met an error and goes on: another trouble",
     ]

@@ -142,8 +142,8 @@ def test_a_time_in_the_past_is_pending_at_once(taskq: TaskQ) -> None:
         (datetime(9999, 12, 31, 23, 59, tzinfo=UTC), "1970 to 9998"),
         (datetime(1969, 12, 31, tzinfo=UTC), "1970 to 9998"),
         (datetime.max.replace(tzinfo=timezone(timedelta(hours=-14))), "1970 to 9998"),
-        (True, "timedelta or seconds"),
-        ("soon", "timedelta or seconds"),
+        (True, "timedelta or seconds, or at an aware datetime, not True"),
+        ("soon", r"schedule\(\): it is due after .* or at an aware datetime, not 'soon'"),
     ],
 )
 def test_a_time_that_makes_no_sense_is_refused(taskq: TaskQ, when: object, words: str) -> None:

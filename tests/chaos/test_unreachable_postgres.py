@@ -35,7 +35,7 @@ def test_a_worker_that_starts_before_its_database_begins_when_that_is_there(
     try:
         with proxy.refusing():
             worker = arena.python("-m", "taskq", "worker", "app:taskq", ready=False)
-            until(lambda: "open failed and goes on" in worker.said(), "it says so")
+            until(lambda: "cannot open the database, trying again: " in worker.said(), "it says so")
         arena.app.quick.delay()
         arena.until_all("completed")
 

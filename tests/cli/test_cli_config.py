@@ -146,3 +146,21 @@ def test_no_secret_of_the_console_is_shown(
 
     assert "ada=admin:" in result.stdout
     assert "canary" not in result.output and "sha256" not in result.output
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_variable_that_is_no_setting_is_named(
+    cli, folder: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    monkeypatch.setenv("TASKQ_LEESE", "3")
+    monkeypatch.setenv("TASKQ_ODD", "canary")
+
+    result = cli("config", *form)
+
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "the environment variable TASKQ_LEESE is ignored: it is no setting;"
+        " did you mean TASKQ_LEASE?\n"
+        "the environment variable TASKQ_ODD is ignored: it is no setting\n"
+    )
+    assert "canary" not in result.output

@@ -174,7 +174,6 @@ def test_what_waits_is_moved_and_reordered(cli, shelf) -> None:
 
     assert cli("priority", id, "critical").stdout == f"{id}  priority CRITICAL (was scheduled)\n"
     assert "runs at 2" in cli("reschedule", id, "+1h30m").stdout
-    assert cli("reschedule", id, "tomorrow").exit_code == 2
     assert cli("run-now", id, "--reason", "hurry").stdout == f"{id}  pending (was scheduled)\n"
     wrong = cli("run-now", id)
     assert (wrong.exit_code, "cannot be run now: it is pending" in wrong.stdout) == (1, True)
@@ -184,6 +183,26 @@ def test_what_waits_is_moved_and_reordered(cli, shelf) -> None:
     run, put, order = "run_now", "reschedule", "set_priority"
     assert actions == [run, put, run, put, order]
     assert "hurry" in cli("audit").stdout
+
+
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [
+        ("tomorrow", "'tomorrow' is not a time such as 2026-12-31T18:00:00+01:00 or +1h30m"),
+        ("2020-01-01", "'2020-01-01' has no time zone: write a time such as 2026-12-31T18:00:00"),
+        ("9999-12-31T00:00:00+00:00", "is outside the years 1970 to 9998"),
+        ("+9000000d", "'+9000000d' ends after the year 9998"),
+    ],
+)
+def test_a_time_that_is_none_is_told_in_the_words_of_the_command_line(
+    cli, shelf, when: str, told: str
+) -> None:
+    id = str(shelf.greet.schedule(3600, "ada").id)
+
+    refused = cli("reschedule", id, when)
+
+    assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr
+    assert "Error: ValueError" not in refused.stderr and "datetime" not in refused.stderr
 
 
 def test_an_operators_cancel_is_on_record(cli, shelf) -> None:

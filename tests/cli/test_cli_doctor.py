@@ -26,6 +26,9 @@ def test_all_is_well_with_a_database_and_a_worker(cli, start, app_folder: Path) 
     result = cli("doctor", "app:taskq")
     assert result.exit_code == 0
     assert {line.split()[0] for line in result.stdout.splitlines()} == {"ok"}
+    assert "nothing is waiting" in result.stdout
+    assert cli("enqueue", "app:taskq", "greet", '{"name": "Ada"}', "--delay", "1h").exit_code == 0
+    assert "a live worker serves every type that is waiting" in cli("doctor", "app:taskq").stdout
 
 
 def test_a_database_that_is_not_there_yet_is_a_warning_and_is_not_made(cli, folder: Path) -> None:
@@ -68,7 +71,7 @@ def test_a_file_that_is_no_database_fails(cli, folder: Path) -> None:
     (folder / "taskq.db").write_text("certainly not a database, though quite long enough")
     result = cli("doctor")
     assert result.exit_code == 1 and "fail  database" in result.stdout
-    assert "reachable" not in result.stdout and "ok    sqlite" in result.stdout
+    assert "server" not in result.stdout and "ok    sqlite" in result.stdout
 
 
 def test_a_newer_schema_fails(cli, shelf, folder: Path) -> None:
@@ -95,8 +98,35 @@ def test_a_bad_setting_of_the_environment_fails(
     assert result.exit_code == 1 and "TASKQ_LEASE" in result.stdout
 
 
+def test_a_variable_that_is_no_setting_is_a_warning(
+    cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKQ_LEESE", "3")
+    monkeypatch.setenv("TASKQ_ODD", "3")
+    result = cli("doctor")
+    said = "warn  settings  the environment variable TASKQ_{} is ignored: it is no setting ({})"
+    assert result.exit_code == 0
+    assert said.format("LEESE", "did you mean TASKQ_LEASE?") in result.stdout
+    assert said.format("ODD", "taskq config lists what there is") in result.stdout
+
+
 def test_database_and_app_exclude_each_other(cli, folder: Path) -> None:
-    assert cli("doctor", "app:taskq", "--database", "sqlite:///x.db").exit_code == 2
+    refused = cli("doctor", "app:taskq", "--database", "sqlite:///x.db")
+    assert refused.exit_code == 2
+    assert refused.stderr.endswith("with another database, set TASKQ_DATABASE_URL\n")
+
+
+def test_a_server_that_is_not_there_is_to_be_started(cli, folder: Path) -> None:
+    result = cli("doctor", "--database", "postgresql://127.0.0.1:1/taskq")
+    assert result.exit_code == 1
+    assert "(see that the server runs and that host and port are right)" in result.stdout
+
+
+def test_where_nothing_waits_nobody_is_said_to_serve_it(cli, shelf) -> None:
+    future = shelf.greet.delay("Ada")
+    assert "nothing is waiting" not in cli("doctor").stdout
+    future.cancel()
+    assert "ok    service   nothing is waiting\n" in cli("doctor").stdout
 
 
 def test_a_second_owner_of_the_import_name_fails_with_what_to_uninstall() -> None:

@@ -331,7 +331,7 @@ def test_what_to_do_about_a_server_is_said_once(doctor: Doctor, place: Place) ->
     away = doctor("postgresql://127.0.0.1:1/taskq")["database"]
 
     assert missing.message.endswith("create it first (createdb)") and missing.advice == ""
-    assert away.advice == "see that it stays reachable"
+    assert away.advice == "see that the server runs and that host and port are right"
 
 
 def test_a_standby_fails(doctor: Doctor, place: Place) -> None:

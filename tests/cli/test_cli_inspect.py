@@ -245,7 +245,8 @@ def test_a_cut_id_that_means_none_is_said(cli, shelf, text: str) -> None:
 def test_what_is_no_id_is_wrong_use(cli, shelf, text: str) -> None:
     shelf.greet.delay("Ada")
     result = cli("show", text)
-    assert result.exit_code == 2 and "no activity id" in result.stderr
+    assert result.exit_code == 2
+    assert "is no activity id, nor the first 8 or more digits of one" in result.stderr
 
 
 def test_an_unknown_id_is_said(cli, shelf) -> None:

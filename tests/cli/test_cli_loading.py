@@ -135,6 +135,39 @@ def test_an_import_error_inside_the_module_is_not_a_missing_module(cli, folder: 
     )
 
 
+@pytest.mark.parametrize(
+    ("lease", "said"),
+    [
+        ("-1", "lease must be a finite number above 0, not -1.0 (TASKQ_LEASE)"),
+        ("soon", "TASKQ_LEASE='soon' is not a number"),
+    ],
+)
+@pytest.mark.parametrize("app", ["app:taskq", "app:make"])
+def test_a_setting_from_elsewhere_is_not_the_modules_fault(
+    cli, folder: Path, monkeypatch: pytest.MonkeyPatch, app: str, lease: str, said: str
+) -> None:
+    made = "taskq = TaskQ()" if app == "app:taskq" else "def make(): return TaskQ()"
+    (folder / "app.py").write_text(f"from taskq import TaskQ\n{made}\n")
+    monkeypatch.setenv("TASKQ_LEASE", lease)
+    assert refusal(cli("worker", app)) == said
+
+
+def test_a_file_of_settings_is_not_the_modules_fault(cli, folder: Path) -> None:
+    (folder / "app.py").write_text("from taskq import TaskQ\ntaskq = TaskQ()\n")
+    (folder / "pyproject.toml").write_text("[tool.taskq]\nleese = 3\n")
+    assert refusal(cli("worker", "app:taskq")) == (
+        f"{folder / 'pyproject.toml'}: tool.taskq.leese is no setting; did you mean 'lease'?"
+    )
+
+
+@pytest.mark.parametrize("wrong", ["lease=-1", "'nowhere://x'"])
+def test_a_setting_of_the_module_is_placed_there(cli, folder: Path, wrong: str) -> None:
+    (folder / "app.py").write_text(f"from taskq import TaskQ\ntaskq = TaskQ({wrong})\n")
+    said = refusal(cli("worker", "app:taskq"))
+    assert said.startswith(("lease must be", "no backend serves"))
+    assert said.endswith(" (app.py, line 2)")
+
+
 def test_an_error_in_a_library_is_placed_at_the_line_that_called_it(cli, folder: Path) -> None:
     (folder / "app.py").write_text("import json\n\njson.loads('{')\n")
     said = refusal(cli("worker", "app:taskq"))

@@ -14,7 +14,7 @@ HEAVY = ("rich", "sqlalchemy", "alembic", "litestar", "asyncpg", "trio", "uvicor
 
 
 def test_version_prints_the_version(cli) -> None:
-    assert cli("version").stdout == f"{VERSION}\n"
+    assert cli("version").stdout == cli("--version").stdout == f"{VERSION}\n"
 
 
 def test_every_command_has_help_and_takes_traceback(cli) -> None:
@@ -24,7 +24,14 @@ def test_every_command_has_help_and_takes_traceback(cli) -> None:
     assert "worker" in cli("--help").stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["worker", "--help"]])
+def test_the_workers_help_says_which_queues_it_serves(cli) -> None:
+    said = " ".join(cli("worker", "--help").stdout.split())
+    assert "Serve only these queues. [default: all that the app and its tasks name]" in said
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["version"], ["--version"], ["worker", "--help"]]
+)
 def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys\n"

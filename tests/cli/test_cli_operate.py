@@ -86,7 +86,7 @@ def test_arguments_that_do_not_fit_are_refused_and_nothing_is_stored(
     [
         (("--priority", "urgent"), "LOW (1), NORMAL (2), HIGH (3), CRITICAL (4)"),
         (("--at", "tomorrow"), "not a time"),
-        (("--at", "2026-01-01T00:00:00"), "time zone"),
+        (("--at", "2026-01-01T00:00:00"), "'2026-01-01T00:00:00' has no time zone: write a time"),
         (("--delay", "-1"), "at least 0"),
         (("--delay", "1", "--at", "2026-01-01T00:00:00+00:00"), "exclude each other"),
         (("--tag", "novalue"), "name=value"),

@@ -51,6 +51,9 @@ def test_status_and_doctor_tell_of_paused_work(cli, shelf) -> None:
     assert "unused" not in status.stderr
     assert json.loads(cli("status", "--json").stdout)["paused"][0]["name"] == "default"
     assert "paused    queue 'default' is paused since" in doctor.stdout
+    assert "(let it go on: taskq queues resume default)" in doctor.stdout
+    cli("queues", "pause", "--type", "greet")
+    assert "(let it go on: taskq queues resume --type greet)" in cli("doctor").stdout
 
 
 def test_one_thing_is_named(cli, shelf) -> None:
@@ -60,6 +63,47 @@ def test_one_thing_is_named(cli, shelf) -> None:
         assert refused.exit_code == 2
         assert "name one of them: a QUEUE, or --type NAME" in refused.stderr
     assert cli("queues", "pause", "no spaces").exit_code == 2
+
+
+def test_a_name_that_nothing_has_is_paused_and_doubted(cli, shelf) -> None:
+    shelf.greet.delay(name="ada")
+
+    paused = cli("queues", "pause", "defualt")
+    far = cli("queues", "pause", "zzz", "--json")
+    typed = cli("queues", "pause", "--type", "greeet")
+
+    nobody = "no activity and no worker knows this queue yet"
+    assert (paused.exit_code, paused.stdout) == (0, "queue defualt paused\n")
+    assert paused.stderr == f"{nobody}; did you mean default?\n"
+    assert cli("queues", "pause", "defualt").stderr == paused.stderr
+    assert far.stderr == f"{nobody}\n" and json.loads(far.stdout)["changed"]
+    assert (typed.exit_code, typed.stdout) == (0, "type greeet paused\n")
+    assert typed.stderr == "no activity has this type yet; did you mean greet?\n"
+    assert cli("queues", "pause", "default").stderr == ""
+    assert cli("queues", "pause", "--type", "greet").stderr == ""
+
+
+def test_what_was_not_paused_may_be_another_name(cli, shelf) -> None:
+    shelf.greet.delay(name="ada")
+    cli("queues", "pause", "mail")
+
+    resumed = cli("queues", "resume", "mial")
+
+    assert (resumed.exit_code, resumed.stdout) == (0, "queue mial was not paused\n")
+    assert resumed.stderr.endswith("; did you mean mail?\n")
+    assert cli("queues", "resume", "mail").stderr == ""
+    assert cli("queues", "resume", "default").stderr == ""
+
+
+def test_a_type_is_known_by_what_has_ended_and_by_the_app(cli, shelf, app_folder) -> None:
+    @shelf.app.activity
+    async def once() -> None: ...
+
+    once.delay().cancel()
+
+    assert cli("queues", "pause", "--type", "once").stderr == ""
+    assert cli("queues", "pause", "--type", "fail").stderr != ""
+    assert cli("queues", "pause", "--type", "fail", "-A", "app:taskq").stderr == ""
 
 
 def test_two_worker_processes_stop_within_a_second_and_go_on(app_folder, start) -> None:

@@ -42,6 +42,7 @@ def test_a_schedule_is_made_and_shown(cli, nightly) -> None:
     wrong = cli("schedules", "--json", "show", "nightly")
     assert (wrong.exit_code, "behind the command" in wrong.stderr) == (2, True)
     text = cli("schedules").stdout
+    assert "timezone" in text.splitlines()[0]
     assert "At 03:00 every day" in text and "Asia/Tokyo" in text and "active" in text
     assert "next at" in cli("schedules", "show", "nightly").stdout
 
@@ -71,7 +72,8 @@ def test_it_is_edited_paused_resumed_triggered_and_deleted(cli, nightly) -> None
         (("--cron", "61 * * * *"), 2, "bad minute"),
         (("--cron", "@daily", "--tz", "Mars/Base"), 2, "no time zone"),
         (("--every", "soon"), 2, "no duration"),
-        ((), 2, "either cron text or every"),
+        ((), 2, "its times are not given: say --cron or --every"),
+        (("--cron", "@daily", "--every", "5s"), 2, "--cron and --every exclude each other"),
         (("--every", "5s", "--jitter", "-1"), 2, "jitter must be at least 0"),
     ],
 )
@@ -87,6 +89,15 @@ def test_arguments_that_do_not_fit_and_unknown_tasks_are_wrong_use(cli, nightly)
     made = ("schedules", "create", "again", "-A", "app:taskq", "--every", "5s")
     assert cli(*made, "greet", '{"nam": "Ada"}').exit_code == 2
     assert "did you mean 'greet'" in cli(*made, "gret").stderr
+
+
+def test_without_an_app_none_is_named(cli, nightly) -> None:
+    made = cli("schedules", "create", "again", "greet", "--every", "10")
+    assert (made.exit_code, made.stderr) == (
+        2,
+        "Error: no app is named: an app is written module:attribute, for example app:taskq, by"
+        " -A/--app or by TASKQ_APP\n",
+    )
 
 
 def test_what_is_not_there_or_taken_is_not_done(cli, nightly) -> None:

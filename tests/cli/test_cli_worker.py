@@ -349,7 +349,7 @@ def test_a_signal_before_the_store_can_be_opened_ends_the_worker(start, app_fold
         .replace("TaskQ()", "TaskQ('sqlite:///locked.db', lock_timeout=0.1)")
     )
     worker = start("worker", "app:taskq")
-    worker.says("open failed and goes on")
+    worker.says("cannot open the database, trying again: ")
     worker.send(signal.SIGTERM)
     assert worker.ends(within=5) == 0
     locked.close()

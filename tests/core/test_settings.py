@@ -7,7 +7,7 @@ from typing import get_type_hints
 import pytest
 
 from taskq.errors import ConfigurationError
-from taskq.settings import SettingOverrides, Settings, load
+from taskq.settings import SettingOverrides, Settings, ignored, load
 
 
 def test_the_defaults_are_those_of_the_docs() -> None:
@@ -108,3 +108,38 @@ def test_a_schema_has_a_name_that_postgresql_takes() -> None:
     assert load(environ={"TASKQ_SCHEMA": "shop"}).schema == "shop"
     with pytest.raises(ConfigurationError, match="63 bytes"):
         load({"schema": "x" * 64})
+
+
+def test_a_variable_that_is_no_setting_is_known_with_the_one_that_was_meant() -> None:
+    given = {
+        "TASKQ_LEESE": "3",
+        "TASKQ_CONFG": "x",
+        "TASKQ_ODD": "1",
+        "TASKQ_LEASE": "",
+        "LEESE": "",
+    }
+
+    assert [(each.name, each.meant) for each in ignored(given)] == [
+        ("TASKQ_CONFG", "TASKQ_CONFIG"),
+        ("TASKQ_LEESE", "TASKQ_LEASE"),
+        ("TASKQ_ODD", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name.upper() for name in Settings.__struct_fields__),
+        "APP",
+        "CONFIG",
+        "TEST_DATABASE_URL",
+        "SERVICE_HOST",
+        "SERVICE_PORT_HTTP",
+        "PORT",
+        "PORT_8080_TCP_ADDR",
+        "CONSOLE_SERVICE_HOST",
+        "CONSOLE_PORT_8080_TCP",
+    ],
+)
+def test_what_is_read_or_set_by_kubernetes_is_nobodys_mistake(name: str) -> None:
+    assert ignored({f"TASKQ_{name}": "x"}) == []

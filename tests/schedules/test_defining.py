@@ -10,8 +10,8 @@ import pytest
 from taskq import ConfigurationError, InvalidState, Priority, TaskQ
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "no times": ({}, "either cron text or every"),
-    "both": ({"cron": "@daily", "every": 5}, "either cron text or every"),
+    "no times": ({}, "times are not given: give cron text or every"),
+    "both": ({"cron": "@daily", "every": 5}, "cron text and every exclude each other"),
     "malformed": ({"cron": "1 2 3"}, "cron '1 2 3' cannot be read"),
     "out of range": ({"cron": "61 * * * *"}, "bad minute"),
     "never": ({"cron": "0 0 31 2 *"}, "cron '0 0 31 2 \\*'"),

@@ -150,6 +150,14 @@ def test_the_known_revisions_are_those_of_the_scripts() -> None:
     assert scripts.get_heads() == [migrations.HEAD] == [migrations.REVISIONS[-1]]
 
 
+def test_what_alembic_logs_of_a_revision_is_for_people() -> None:
+    scripts = ScriptDirectory.from_config(migrations.config())
+
+    told = [script.doc for script in scripts.walk_revisions()]
+
+    assert [doc for doc in told if not doc.endswith(".") or "(" in doc] == []
+
+
 def test_alembic_upgrades_the_database_of_the_ini_section(tmp_path: Path) -> None:
     config = ini()
     path = tmp_path / "mine.db"

@@ -123,6 +123,16 @@ async def test_an_answer_to_somebody_unknown_says_how_to_be_known(console: Shell
     assert answer.status == 401
     assert answer.header("www-authenticate") == "Bearer"
     assert answer.json["code"] == "unauthenticated"
+    assert answer.json["detail"] == "log in first, or send a token: Authorization: Bearer TOKEN"
+
+
+@pytest.mark.parametrize("path", ["/api/stats", "/api/session"])
+async def test_a_token_that_is_wrong_is_told_apart_from_none(console: Shell, path: str) -> None:
+    answer = await ask(console, "GET", path, [HOST, ("authorization", "Bearer nobody")])
+    assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
+    assert answer.json["detail"] == (
+        "the token that was sent is not valid: send another one, or log in"
+    )
 
 
 async def test_a_role_that_is_too_low_is_told_which_one_it_takes(

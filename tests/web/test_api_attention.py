@@ -288,7 +288,7 @@ async def test_the_times_of_a_schedule_are_told_before_it_is_there(
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({}, "give either cron text or every, and not both"),
+        ({}, "its times are not given: give cron text or every"),
         ({"cron": "0 3 * *"}, "cron '0 3 * *' cannot be read"),
         ({"cron": "0 0 30 2 *"}, "cannot be read: bad day-of-month"),
         ({"cron": "* * * * *", "tz": "Mars/Olympus"}, "'Mars/Olympus' is no time zone"),

@@ -50,6 +50,17 @@ async def test_a_body_that_lacks_a_field_is_told_which(browser: httpx.AsyncClien
     assert await told(answer) == "Object missing required field `type`"
 
 
+async def test_a_field_that_a_body_does_not_have_is_told_with_those_it_has(
+    browser: httpx.AsyncClient,
+) -> None:
+    answer = await browser.post("/api/enqueue", json={"type": "send", "prio": "HIGH"})
+    said = await told(answer)
+    assert said.startswith(
+        "Object contains unknown field `prio`; there are: arguments, command_id,"
+    )
+    assert ", priority, queue, " in said
+
+
 async def test_a_missing_body_is_said_to_be_missing(browser: httpx.AsyncClient) -> None:
     headers = {"content-type": "application/json"}
     answer = await browser.post("/api/enqueue", content=b"", headers=headers)

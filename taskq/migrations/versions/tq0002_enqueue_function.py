@@ -1,7 +1,8 @@
-"""A function in the database by which any language enqueues (seed:Q18).
+"""A function in the database by which any language enqueues.
 
-Revision tq0002. PostgreSQL only: SQLite has no functions of its own. docs/other-languages.md is its
-contract. It decides as ``taskq.idempotency.resolve`` does, and stores as ``Backend.submit``.
+Revision tq0002, seed:Q18. PostgreSQL only: SQLite has no functions of its own. Its contract is
+docs/other-languages.md. It decides as ``taskq.idempotency.resolve`` does, and stores as
+``Backend.submit``.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Access:
 
     async def known(self, connection: Connection) -> Known | None:
         """Who asks, and by which session."""
-        token = _bearer(connection)
+        token = token_of(connection)
         if token is not None:
             account = self._accounts.of_token(token)
             return Known(account.identity) if account else await self._of_host(connection)
@@ -197,7 +197,7 @@ def _checked_identity(found: object) -> Identity:
     return found
 
 
-def _bearer(connection: Connection) -> str | None:
+def token_of(connection: Connection) -> str | None:
     """The token of the header; None where it has none, or another scheme."""
     given = connection.headers.getall("authorization", [])
     scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")

@@ -8,7 +8,7 @@ from typing import Any, cast
 from litestar import Request
 from litestar.handlers.base import BaseRouteHandler
 
-from taskq.web.access.access import Access
+from taskq.web.access.access import Access, token_of
 from taskq.web.front import Front
 from taskq.web.options import Connection
 from taskq.web.permissions import PERMISSIONS
@@ -33,7 +33,7 @@ def guard_of(access_of: Callable[[Mapping[str, object]], Access]) -> Guard:
         access = access_of(scope)
         known = await access.known(connection)
         if known is None:
-            raise unknown()
+            raise unknown(connection)
         if known.identity.role < least:
             raise Problem(
                 403,
@@ -52,15 +52,13 @@ async def identity_of(request: Request[Any, Any, Any]) -> Identity:
     """Who asks: the dependency ``identity`` of handlers. Raises Problem 401 on a public route."""
     found = Front.of(request.scope).identity
     if found is None:
-        raise unknown()
+        raise unknown(request)
     return found
 
 
-def unknown() -> Problem:
-    """The answer to somebody who is not known."""
-    return Problem(
-        401,
-        "unauthenticated",
-        "log in first, or send a token: Authorization: Bearer TOKEN",
-        headers={"www-authenticate": "Bearer"},
-    )
+def unknown(connection: Connection) -> Problem:
+    """The answer to somebody who is not known: why their token does not fit is not told."""
+    detail = "log in first, or send a token: Authorization: Bearer TOKEN"
+    if token_of(connection):
+        detail = "the token that was sent is not valid: send another one, or log in"
+    return Problem(401, "unauthenticated", detail, headers={"www-authenticate": "Bearer"})

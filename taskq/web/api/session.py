@@ -83,7 +83,7 @@ async def session(
     """Who asks; 401 for somebody who is not known."""
     known = await console.access.known(request)
     if known is None:
-        raise unknown()
+        raise unknown(request)
     return SessionView.of(console, known)
 
 

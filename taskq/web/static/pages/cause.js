@@ -92,7 +92,7 @@ class Cause extends Page {
       may("admin") && button("Delete all", many("delete"), "danger"));
     redraw(this.numbers, facts([
       ["Activities", all], ["Dead letters", count(cause.dead)], ["Type", h("a", { href: link("activities", { type: cause.type, q: filterOf(cause.fingerprint) }) }, cause.type)],
-      ["Queues", cause.queues.join(", ")], ["First seen", time(cause.first, "ago")], ["Last seen", time(cause.last, "ago")], ["Fingerprint", h("span", { class: "id" }, cause.fingerprint)],
+      ["Queues", cause.queues.join(", ")], ["First seen", time(cause.first, "ago")], ["Last seen", time(cause.last, "ago")], ["Cause", h("span", { class: "id" }, cause.fingerprint)],
     ]));
   }
 
