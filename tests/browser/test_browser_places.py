@@ -80,9 +80,8 @@ def test_a_lost_worker_stands_apart_with_what_it_held_and_stuck_threads_are_told
     many = [{**held, "type": f"held_{number}"} for number in range(7)]
     lost |= {"name": "gone-1", "lost": True, "running": many}
     others[0] |= {"name": "ill-1", "threads_stuck": 2}
-    page = visitor.page(scene.origin)
+    page = visitor.open(scene, PAGES["settings"])
     page.route("**/api/workers", lambda route: route.fulfill(json=answer))
-    page.context.add_cookies([scene.cookie()])
     page.goto(f"{scene.url}{PAGES['workers']}")
     gone = page.get_by_role("region", name="Lost workers").get_by_role("article")
     expect(gone).to_contain_text("comes back as its lease ends, in")

@@ -11,12 +11,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.accessible import contrast, nameless, overflow, structure
-from tests.browser.pages import PAGES, ready
+from tests.browser.pages import PAGES, eventually, ready
 from tests.browser.scene import Scene
 from tests.browser.visitor import Tour, Visitor
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 JSON = {"content-type": "application/json"}
 NEW = "#/schedules?form=new"
@@ -27,6 +27,26 @@ def cause_of(scene: Scene, type: str) -> str:
     """The address of what this type fails of."""
     [cause] = scene.get("dead-letters", type=type)["items"]
     return f"#/dead/{cause['fingerprint']}"
+
+
+def hurried(scene: Scene, visitor: Visitor, path: str, role: str = "admin") -> Page:
+    """A page whose clock is the test's: see ``later``."""
+    page = visitor.page(scene.origin)
+    page.clock.install()
+    page.context.add_cookies([scene.cookie(role)])
+    page.goto(f"{scene.url}{path}")
+    ready(page)
+    return page
+
+
+def later(page: Page, shown: Locator) -> None:
+    """Let seconds pass on this page until it shows that."""
+
+    def passed() -> bool:
+        page.clock.fast_forward(1000)
+        return shown.is_visible()
+
+    eventually(page, passed)
 
 
 def schedule(scene: Scene, name: str) -> dict[str, Any]:
@@ -135,8 +155,7 @@ def test_one_argument_is_changed_in_all_that_failed_of_a_cause(
     scene: Scene, visitor: Visitor
 ) -> None:
     """seed:V22"""
-    page = visitor.open(scene, cause_of(scene, "charge_card"), role="operator")
-    ready(page)
+    page = hurried(scene, visitor, cause_of(scene, "charge_card"), role="operator")
     page.get_by_role("button", name="Change an argument").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Argument").select_option("currency")
@@ -144,7 +163,7 @@ def test_one_argument_is_changed_in_all_that_failed_of_a_cause(
     dialog.get_by_text('"XXX" → "EUR"').first.wait_for()
     dialog.get_by_label("Reason").fill("a wrong import")
     dialog.get_by_role("button", name="Retry 9").click()
-    page.get_by_text("Nothing has failed of this cause").wait_for()
+    later(page, page.get_by_text("Nothing has failed of this cause"))
     page.goto(f"{scene.url}{PAGES['bulk']}")
     row = page.get_by_role("row").filter(has_text="a wrong import")
     row.get_by_text("9 of 9").wait_for()
@@ -164,13 +183,12 @@ def test_a_command_that_cannot_even_be_counted_is_told(scene: Scene, visitor: Vi
 def test_new_entries_of_the_audit_are_announced_and_move_nothing(
     scene: Scene, visitor: Visitor
 ) -> None:
-    page = visitor.open(scene, PAGES["audit"])
-    ready(page)
+    page = hurried(scene, visitor, PAGES["audit"])
     before = page.locator("tbody").inner_text()
     body = {"reason": "for the record"}
     scene.api.post("/api/schedules/nightly/pause", content=json.dumps(body), headers=JSON)
     news = page.get_by_role("button", name="New entries")
-    news.wait_for()
+    later(page, news)
     assert page.locator("tbody").inner_text() == before
     news.click()
     row = page.get_by_role("row").filter(has_text="for the record")

@@ -77,9 +77,15 @@ def thousand(scene: Scene, visitor: Visitor) -> tuple[Page, Nodes]:
 def opened(scene: Scene, visitor: Visitor, nodes: Nodes, view: str = "") -> tuple[Page, Nodes]:
     page = visitor.open(scene, "#/settings")
     planted(page, nodes)
-    page.goto(f"{scene.url}#/activities/{scene.ids['tree']}?tab=tree{view}")
-    page.locator("tq-tree .rows [role=row], tq-graph .member").nth(1).wait_for()
+    turned(page, scene, view)
     return page, nodes
+
+
+def turned(page: Page, scene: Scene, view: str) -> None:
+    """Let the page show the tree, as a list or with this view as a graph."""
+    page.goto(f"{scene.url}#/activities/{scene.ids['tree']}?tab=tree{view}")
+    kind = "tq-graph .member" if view else "tq-tree .rows [role=row]"
+    page.locator(kind).nth(1).wait_for()
 
 
 def rows(page: Page) -> Locator:
@@ -232,8 +238,11 @@ def test_siblings_in_a_large_graph_share_a_box_until_it_is_pressed(
 
 
 def test_everybody_can_use_a_tree_and_a_graph(still: Scene, visitor: Visitor) -> None:
+    page, _ = opened(still, visitor, grown(still, 3, 6))
     for view in ("", "&as=graph"):
-        page, _ = opened(still, visitor, grown(still, 3, 6), view)
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        turned(page, still, view)
         found = [*structure(page), *nameless(page), *contrast(page)]
         page.emulate_media(color_scheme="dark")
         page.set_viewport_size({"width": 380, "height": 800})
