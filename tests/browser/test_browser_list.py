@@ -19,6 +19,12 @@ expect.set_options(timeout=PATIENCE * 1000)
 QUIET = "#/activities?q=type%3Asend_email&status=scheduled"
 """Activities that nothing happens to."""
 
+LAID_OUT = """(row) => {
+  const display = (each) => getComputedStyle(each).display;
+  return [display(row), display(row.lastElementChild), row.getBoundingClientRect().height];
+}"""
+"""How a row and its cells are laid out, and how high it is."""
+
 SORTED = """
 async () => {
   const script = document.querySelector("script[type=module]").src;
@@ -93,11 +99,14 @@ def test_what_is_no_longer_like_the_filter_stays_where_it_is(
     ready(page)
     row = rows_of(page).nth(1)
     id = row.get_attribute("data-key")
+    before = row.evaluate(LAID_OUT)
     answer = scene.api.post(f"/api/activities/{id}/cancel", json={"reason": "not wanted"})
     assert answer.status_code == 200, answer.text
     expect(row).to_have_class(re.compile("gone"))
     expect(row).to_have_attribute("data-key", str(id))
     expect(row.locator(".chip")).to_have_text("cancelled")
+    assert row.evaluate(LAID_OUT) == before
+    assert before[:2] == ["table-row", "table-cell"]
 
 
 def test_the_filter_is_completed_by_keyboard(scene: Scene, visitor: Visitor) -> None:
