@@ -324,7 +324,7 @@ def test_what_has_completed_is_not_retried_but_can_be_made_again(
     page = visitor.open(still, f"#/activities/{still.ids['mail']}", role="operator")
     ready(page)
     assert page.get_by_role("button", name="Retry", exact=True).count() == 0
-    page.get_by_role("button", name="Enqueue another").click()
+    page.get_by_role("button", name="One like this").click()
     dialog = page.get_by_role("dialog")
     assert dialog.get_by_label("Type").input_value() == "send_email"
 
