@@ -47,6 +47,13 @@ def console_server(
         raise
 
 
+def entrance_of(server: WebServer) -> str:
+    """Where to begin, and beside a link that logs in how long it can be used."""
+    entrance = server.entrance
+    until = server.link_until
+    return f"{entrance} (works once, until {until.astimezone():%H:%M})" if until else entrance
+
+
 def bound(host: str, port: int, flag: str = "--port") -> socket.socket:
     """A socket that listens there. NotDone when that cannot be."""
     from taskq.web.serving import listening

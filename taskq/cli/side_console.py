@@ -16,7 +16,7 @@ from msgspec import Struct
 from taskq import logs
 from taskq.app import TaskQ
 from taskq.bridge import ServedThread, serve_in_thread
-from taskq.cli.console_server import HOST, PORT, bound, console_server
+from taskq.cli.console_server import HOST, PORT, bound, console_server, entrance_of
 from taskq.cli.failure import Refused
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -52,6 +52,11 @@ class SideConsole:
     def entrance(self) -> str:
         """Where to begin, see ``WebServer``."""
         return self._server.entrance
+
+    @property
+    def told(self) -> str:
+        """The same for people: with how long a link can be used."""
+        return entrance_of(self._server)
 
     def start(self) -> None:
         """Serve from here on."""

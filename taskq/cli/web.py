@@ -12,7 +12,7 @@ from anyio import sleep_forever
 
 from taskq.app import TaskQ
 from taskq.cli.command import Command
-from taskq.cli.console_server import HOST, PORT, bound, console_server
+from taskq.cli.console_server import HOST, PORT, bound, console_server, entrance_of
 from taskq.cli.failure import NotDone, Refused
 from taskq.cli.loading import chosen
 from taskq.cli.log_options import LogFormat, log_options
@@ -56,8 +56,9 @@ def web_command(
 ) -> None:
     """Serve the console of APP, written module:attribute, or of a database.
 
-    It listens on this machine only, and prints a link that logs in once. Another --host needs
-    accounts, see docs/console.md. The first SIGINT or SIGTERM stops it within 5 s, a second now.
+    It listens on this machine only, and prints a link that logs in once, within 10 minutes. Another
+    --host needs accounts, see docs/console.md. The first SIGINT or SIGTERM stops it within 5 s, a
+    second now.
     """
     configure(log_level, log_format)
     named = chosen(app, app_option)
@@ -88,7 +89,7 @@ def serve_until_stopped(
     beside: Callable[[], Coroutine[Any, Any, object]] = sleep_forever,
 ) -> None:
     """Serve until a signal stops it, with ``beside`` running; in the main thread. ``announce`` is
-    given where to begin, once that answers."""
+    given where to begin, and how long a link works, once that answers."""
     from taskq.web.serving import GRACE
 
     signals = Signals(server.stop, GRACE, what="requests")
@@ -96,7 +97,7 @@ def serve_until_stopped(
 
     async def serve() -> None:
         await server.open()
-        announce(server.entrance)
+        announce(entrance_of(server))
         async with anyio.create_task_group() as group:
             group.start_soon(signals.watch)
             group.start_soon(beside)

@@ -275,8 +275,9 @@ async def _serve(found: TaskQ, engine: Engine, run: Run, stopping: Stopping) -> 
     endpoint = None
     if run.health_port is not None:
         endpoint = await health_endpoint(run.health_port, engine.health)
-    console = None if run.console is None else run.console.entrance
     as_json = run.log_format == "json"
+    beside = run.console
+    console = None if beside is None else beside.entrance if as_json else beside.told
     say(banner(found, engine, run.backend, endpoint, console=console, as_json=as_json))
     async with anyio.create_task_group() as group:
         group.start_soon(stopping.watch)

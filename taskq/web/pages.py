@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from litestar import Request, Response, get
+from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
 from taskq.web import assets
+from taskq.web.console import Console
 from taskq.web.problem import Problem
 
 _ASSETS = assets.load()
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def _page(name: str) -> Response[str]:
-    return Response(_ASSETS.pages[name], media_type="text/html")
+def _page(name: str, **filled: str) -> Response[str]:
+    text = _ASSETS.pages[name]
+    for place, value in filled.items():
+        text = text.replace(f"{{{place}}}", value)
+    return Response(text, media_type="text/html")
 
 
 @get("/", include_in_schema=False)
@@ -28,9 +33,10 @@ async def index() -> Response[str]:
 
 
 @get("/login", include_in_schema=False)
-async def login() -> Response[str]:
-    """The page to log in at. A one-time link brings its token in the fragment."""
-    return _page("login.html")
+async def login(console: NamedDependency[Console]) -> Response[str]:
+    """The page to log in at, with a form where there are accounts. A one-time link brings its token
+    in the fragment."""
+    return _page("login.html", way=console.access.way)
 
 
 @get("/static/{version:str}/{name:path}", include_in_schema=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Final, cast
 
 import anyio
@@ -73,6 +74,12 @@ class WebServer:
         if console.options.api_only:
             return f'{self.url}api/session, for one POST of {{"link": "{token}"}}'
         return f"{self.url}login#{token}"
+
+    @property
+    def link_until(self) -> datetime | None:
+        """Until when the link of the latest ``entrance`` can be used; None where it was none."""
+        link = self._mounted.console.access.link
+        return None if link is None else link.until
 
     async def open(self) -> None:
         """Open what the console looks at, if it is there. Raises what waiting would not help, with

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 QUIET = "#/activities?q=type%3Asend_email&status=scheduled"
 """Activities that nothing happens to."""
 
+LAID_OUT = """(row) => {
+  const display = (each) => getComputedStyle(each).display;
+  return [display(row), display(row.lastElementChild), row.getBoundingClientRect().height];
+}"""
+"""How a row and its cells are laid out, and how high it is."""
+
 SORTED = """
 async () => {
   const script = document.querySelector("script[type=module]").src;
@@ -87,11 +93,14 @@ def test_what_is_no_longer_like_the_filter_stays_where_it_is(
     ready(page)
     row = rows_of(page).nth(1)
     id = row.get_attribute("data-key")
+    before = row.evaluate(LAID_OUT)
     answer = scene.api.post(f"/api/activities/{id}/cancel", json={"reason": "not wanted"})
     assert answer.status_code == 200, answer.text
     expect(row).to_have_class(re.compile("gone"))
     expect(row).to_have_attribute("data-key", str(id))
     expect(row.locator(".chip")).to_have_text("cancelled")
+    assert row.evaluate(LAID_OUT) == before
+    assert before[:2] == ["table-row", "table-cell"]
 
 
 def test_the_filter_is_completed_by_keyboard(scene: Scene, visitor: Visitor) -> None:
@@ -184,6 +193,56 @@ def test_type_queue_and_roots_narrow_the_list_and_what_is_done_to_all(
     page.get_by_role("button", name="Reschedule all").click()
     told = page.get_by_role("dialog").locator("code")
     expect(told).to_have_text("status:scheduled type:send_email queue:mail -parent:*")
+
+
+def test_a_filter_that_is_wrong_is_answered_by_that_alone(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, "#/activities?q=stats%3Afailed")
+    visitor.guard(page).excuse("400")
+    main = page.get_by_role("main")
+    expect(main.get_by_role("alert").filter(has_text="stats")).to_be_visible()
+    expect(main).not_to_contain_text("0 activities")
+    expect(main).not_to_contain_text("No activity is like that")
+    page.goto(f"{scene.url}#/dead?q=stats%3Afailed")
+    expect(main.get_by_role("alert").filter(has_text="stats")).to_be_visible()
+    expect(main.locator(".empty")).to_have_count(0)
+
+
+def test_what_looks_like_a_short_id_is_told_how_ids_are_found(
+    scene: Scene, visitor: Visitor
+) -> None:
+    short = str(scene.ids["mail"])[-8:]
+    page = visitor.open(scene, f"#/activities?q={short}")
+    expect(page.locator(".empty")).to_contain_text("by its first 8 digits or more")
+    page.goto(f"{scene.url}#/activities?q=type%3Anone")
+    expect(page.locator(".empty code")).to_have_text("type:none")
+    expect(page.locator(".empty")).not_to_contain_text("digits")
+
+
+def test_a_long_error_gives_way_and_a_row_has_one_line(scene: Scene, visitor: Visitor) -> None:
+    found = scene.get("activities", q="type:charge_card", status="dead_letter")
+    for item in found["items"]:
+        item["error"]["message"] = "the bank knows no currency " * 11
+        item["queue"] = "default"
+    page = visitor.open(scene, "#/settings")
+    page.route("**/api/activities?*", lambda route: route.fulfill(json=found))
+    page.goto(f"{scene.url}#/activities?status=dead_letter")
+    ready(page)
+    row = rows_of(page).first
+    expect(row.locator(".id")).to_have_text(f"…{found['items'][0]['id'][-8:]}")
+    assert row.evaluate("(row) => row.getBoundingClientRect().height") < 45
+    error = row.locator(".cut").last
+    assert error.evaluate("(cut) => cut.scrollWidth > cut.clientWidth && cut.clientWidth > 120")
+    table = page.locator("tq-table")
+    assert table.evaluate("(table) => table.scrollWidth <= table.clientWidth")
+
+
+def test_who_ticks_all_rows_is_offered_all_that_match(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, "#/activities?status=completed&limit=25", role="admin")
+    ready(page)
+    page.get_by_role("checkbox", name="Select all rows").click()
+    expect(page.get_by_role("button", name="Delete 25 selected")).to_be_visible()
+    page.get_by_role("button", name=re.compile(r"^All [\d,]+\+? that match$")).click()
+    expect(page.get_by_role("button", name=re.compile(r"^Delete all [\d,]+"))).to_be_visible()
 
 
 def test_a_list_that_is_empty_says_why(empty: Scene, visitor: Visitor) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from taskq import TaskQ
 from tests.browser.accessible import overflow, violations
@@ -51,8 +52,11 @@ def test_a_link_logs_in_once_and_leaves_no_trace_in_the_address(visitor: Visitor
         other = visitor.page(scene.origin)
         visitor.guard(other).excuse("401")
         other.goto(link)
-        other.get_by_role("alert").wait_for()
+        expect(other.get_by_role("alert")).to_contain_text("start taskq web again for a new one")
+        expect(other.get_by_role("textbox")).to_have_count(0)
+        expect(other.get_by_text("It works once, and for 10 minutes")).to_be_visible()
         assert "/login" in other.url
+        assert [*violations(other), *overflow(other)] == []
 
 
 def test_a_wrong_password_is_told_and_nobody_is_let_in(empty: Scene, visitor: Visitor) -> None:

@@ -96,11 +96,14 @@ def test_a_call_is_made_from_what_its_task_takes_and_no_digit_is_lost(
     scene: Scene, visitor: Visitor
 ) -> None:
     page = visitor.open(scene, PAGES["types"], role="operator")
+    visitor.guard(page).excuse("400", "422")
     form = _form(page, "resize_image")
     text = form.get_by_label("Arguments")
-    expect(text).to_have_value('{\n  "path": "",\n  "width": 1200\n}')
+    expect(text).to_have_value('{\n  "path": null,\n  "width": 1200\n}')
     form.get_by_label("Type").select_option("ping")
-    expect(text).to_have_value('{\n  "number": 0\n}')
+    expect(text).to_have_value('{\n  "number": null\n}')
+    form.get_by_role("button", name="Enqueue").click()
+    expect(form.get_by_role("alert")).to_contain_text("number")
     text.fill(f'{{"number": {BIG}}}')
     form.get_by_role("button", name="Enqueue").click()
     page.get_by_role("status").get_by_text("Enqueued:").get_by_role("link").click()
@@ -128,6 +131,41 @@ def test_a_console_without_that_task_says_so_instead_of_a_form(
     ready(page)
     page.route("**/api/types", lambda route: route.fulfill(json={"items": []}))
     expect(_form(page, "ping")).to_contain_text("This console's app has no task ping.")
+
+
+def test_a_queue_tells_open_states_where_nothing_is_in_them_as_a_type_does(
+    scene: Scene, visitor: Visitor
+) -> None:
+    for address in (PAGES["queue"], PAGES["type"]):
+        page = visitor.open(scene, address)
+        ready(page)
+        names = page.locator("dt").all_inner_texts()
+        assert {"Processing", "Pending", "Scheduled", "Retrying"} <= {*names}
+        assert {"Attempts", "Failed of them"} <= {*names}
+
+
+def test_a_page_that_is_not_there_is_said_to_be_none(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, "#/nonsense")
+    expect(page.get_by_role("status").get_by_text("There is no page “nonsense”")).to_be_visible()
+    page.wait_for_function("() => location.hash === '#/'")
+    visitor.guard(page).excuse("404")
+    for address in ("#/schedules/never", "#/schedules/never/edit"):
+        page.goto(f"{scene.url}{address}")
+        main = page.get_by_role("main")
+        expect(main).to_contain_text("There is no schedule never")
+        expect(main.get_by_role("link", name="All schedules")).to_be_visible()
+        expect(main.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+def test_an_overview_without_anything_open_says_so(scene: Scene, visitor: Visitor) -> None:
+    stats = scene.get("stats") | {"by_queue": {}}
+    page = visitor.page(scene.origin)
+    page.route("**/api/stats", lambda route: route.fulfill(json=stats))
+    page.route("**/api/stream*", lambda route: route.abort())
+    visitor.guard(page).excuse("ERR_FAILED", "stream")
+    page.context.add_cookies([scene.cookie()])
+    page.goto(scene.url)
+    expect(page.get_by_text("Nothing: all that was enqueued has ended.")).to_be_visible()
 
 
 def test_a_place_of_which_there_is_none_says_so(empty: Scene, visitor: Visitor) -> None:

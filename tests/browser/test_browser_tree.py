@@ -32,6 +32,8 @@ SCROLLED = """(view) => Array.from({ length: 20 }, (_, step) => {
   return view.querySelectorAll("[role=row]").length;
 })"""
 AT = "(id) => document.activeElement.dataset.id === id"
+DAY = "2020-01-01"
+THICK = "(rect) => parseFloat(getComputedStyle(rect).height)"
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +178,28 @@ def test_bars_of_what_runs_grow(scene: Scene, visitor: Visitor) -> None:
     )
 
 
+def test_a_bar_tells_the_wait_of_the_latest_attempt_and_not_the_time_it_had_ended(
+    still: Scene, visitor: Visitor
+) -> None:
+    nodes = grown(still, 1, 1)
+    for node in nodes:
+        node["activity"] |= {"status": "completed", "created_at": f"{DAY}T12:00:00Z"}
+        node["activity"] |= {"ready_at": f"{DAY}T12:20:00Z", "started_at": f"{DAY}T12:20:00.028Z"}
+        node["activity"] |= {"finished_at": f"{DAY}T12:20:01.028Z"}
+    page, _ = opened(still, visitor, nodes)
+    told = rows(page).first.locator(".when .away")
+    assert told.inner_text() == "waited 28 ms, ran 1 s, there 20 m before"
+    before, waits, runs = rows(page).first.locator("rect").all()
+    assert width(before) > 50 > width(waits)
+    assert waits.evaluate(THICK) == runs.evaluate(THICK) > before.evaluate(THICK)
+    again = {"status": "retrying", "finished_at": None, "ready_at": "2999-01-01T00:00:00Z"}
+    nodes[0]["activity"] |= again
+    page.evaluate(AGAIN)
+    rows(page).first.locator(".is-retrying").first.wait_for()
+    assert "ran" not in told.inner_text()
+    assert "not due yet" in told.inner_text()
+
+
 def test_a_graph_is_zoomed_moved_and_its_boxes_lead_to_members(
     still: Scene, visitor: Visitor
 ) -> None:
@@ -318,7 +342,7 @@ def test_what_has_completed_is_not_retried_but_can_be_made_again(
     page = visitor.open(still, f"#/activities/{still.ids['mail']}", role="operator")
     ready(page)
     expect(page.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
-    page.get_by_role("button", name="Enqueue another").click()
+    page.get_by_role("button", name="One like this").click()
     expect(page.get_by_role("dialog").get_by_label("Type")).to_have_value("send_email")
 
 

@@ -60,6 +60,7 @@ def test_the_console_stops_within_its_grace_with_a_stream_open(
     console = start("web", "app:taskq", "--port", "0", "--base-path", "/ops")
     with logged_in(console) as client:
         assert client.base_url.path == "/ops/"
+        assert re.search(r"login#\S+ \(works once, until \d\d:\d\d\)$", console.stderr(), re.M)
         ends_with_a_stream_open(console, client)
     assert "Traceback" not in console.stderr()
 

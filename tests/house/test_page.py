@@ -16,6 +16,7 @@ BANNED = re.compile(
 )
 IMPORTED = re.compile(r"""(?:from|import)\s*\(?\s*["'`]([^"'`]+)["'`]""")
 STATICALLY = re.compile(r"""(?:from|import)\s+"(\.[^"]+)\"""")
+CLASSES = re.compile(r"""\bclass: "([^"]*)\"""")
 ELSEWHERE = re.compile(r"https?://(?!www\.w3\.org/2000/svg)")
 
 
@@ -75,6 +76,13 @@ def test_each_page_travels_in_80_kb() -> None:
 def test_files_of_the_page_are_small() -> None:
     sizes = {name_of(each): len(each.read_text().splitlines()) for each in MODULES}
     assert {name: lines for name, lines in sizes.items() if lines > 250} == {}
+
+
+def test_every_class_that_a_module_names_has_a_rule() -> None:
+    sheet = (STATIC / "console.css").read_text()
+    ruled = {*re.findall(r"\.([a-z][\w-]*)", sheet)}
+    used = {name for texts in found(CLASSES).values() for text in texts for name in text.split()}
+    assert sorted(used - ruled) == []
 
 
 def test_every_rule_of_the_stylesheet_is_closed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import Awaitable
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 from msgspec import Struct
 
@@ -71,9 +71,23 @@ class Access:
         return bool(self._accounts) or self._authenticate is not None
 
     @property
+    def way(self) -> Literal["accounts", "host", "link"]:
+        """How somebody comes in who is not known yet: by an account, as the host application says,
+        or by the link that works once."""
+        if self._accounts:
+            return "accounts"
+        known_elsewhere = self._authenticate is not None or self._anonymous is not None
+        return "host" if known_elsewhere else "link"
+
+    @property
     def anonymous(self) -> Role | None:
         """The role of whoever is not known."""
         return self._anonymous
+
+    @property
+    def link(self) -> OneTimeLogin | None:
+        """The latest link, used or not; None before there was one."""
+        return self._link
 
     def one_time_login(self) -> OneTimeLogin:
         """A new link, as admin; the one before it works no more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from datetime import timedelta
 from typing import Final
 
 from taskq.clock import Clock
@@ -15,10 +16,11 @@ VALID: Final = 600.0
 
 class OneTimeLogin:
     """A random text that lets somebody in, once. Give it out in a link's fragment, which browsers
-    send to no server: ``http://127.0.0.1:8080/login#<token>``."""
+    send to no server: ``http://127.0.0.1:8080/login#<token>``. ``until`` is when it is too late."""
 
     def __init__(self, clock: Clock) -> None:
         self.token = secrets.token_urlsafe(24)
+        self.until = clock.now() + timedelta(seconds=VALID)
         self._clock = clock
         self._until = clock.monotonic() + VALID
         self._used = False

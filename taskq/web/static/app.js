@@ -65,7 +65,10 @@ function counted() {
 async function route() {
   const { path, params } = here();
   const [first = "", second, third] = path;
-  if (!Object.hasOwn(PAGES, first)) return go("", {}, { replace: true });
+  if (!Object.hasOwn(PAGES, first)) {
+    toast(`There is no page “${first}”: this is the overview.`, { kind: "wrong" });
+    return go("", {}, { replace: true });
+  }
   const detail = (second && DETAILS[first]) || PAGES[first][0];
   const module = third === "edit" || params.form ? (FORMS[first] ?? detail) : detail;
   const name = [module, second].join("/");

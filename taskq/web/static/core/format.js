@@ -31,6 +31,15 @@ export function duration(seconds) {
   }).join(" ").trim();
 }
 
+const UNITS = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86400, w: 604800 };
+
+/** The seconds that are meant by `90`, `90s`, `5m`, `1h30m` or `2d`, as on the command line; NaN for another text. */
+export function secondsOf(text) {
+  const written = text.replace(/\s+/g, "").toLowerCase();
+  if (!/^(\d+(\.\d+)?(ms|[smhdw]))+$/.test(written)) return written ? Number(written) : NaN;
+  return [...written.matchAll(/([\d.]+)(ms|[smhdw])/g)].reduce((sum, [, number, unit]) => sum + number * UNITS[unit], 0);
+}
+
 function trimmed(number, digits) {
   return String(Number(number.toFixed(digits)));
 }
@@ -83,9 +92,9 @@ export function zoneName() {
   return preferences.get("zone") === "utc" ? "UTC" : "local";
 }
 
-/** An id's last digits; its first ones are those of the time, and so alike. */
+/** An id's last digits, `…b46fb2e2`; its first ones are those of the time, and so alike. */
 export function brief(id) {
-  return id ? id.slice(-8) : "–";
+  return id ? `…${id.slice(-8)}` : "–";
 }
 
 /** `1 activity`, `2 activities`. */

@@ -1,13 +1,17 @@
 // Logs in by name and password, by a token, or by the one-time link whose token is in the fragment.
+// There is a form where there are accounts; else it is said what the way in is.
 
 const form = document.getElementById("form");
 const go = document.getElementById("go");
 const problem = document.getElementById("problem");
+const used = document.getElementById("used");
+const kind = document.querySelector("main").dataset.way;
 const ways = { password: document.getElementById("by-password"), token: document.getElementById("by-token") };
 
 async function logIn(proof) {
   go.disabled = true;
   problem.hidden = true;
+  used.hidden = true;
   try {
     const answer = await fetch("api/session", {
       method: "POST",
@@ -18,7 +22,9 @@ async function logIn(proof) {
       location.replace(`./${sessionStorage.getItem("taskq.back") ?? ""}`);
       return;
     }
-    tell((await answer.json()).detail);
+    const { detail } = await answer.json();
+    if (proof.link !== undefined && answer.status === 401) used.hidden = false;
+    else tell(detail);
   } catch {
     tell("The server cannot be reached.");
   }
@@ -26,8 +32,9 @@ async function logIn(proof) {
 }
 
 function tell(sentence) {
-  problem.textContent = sentence;
-  problem.hidden = false;
+  const shown = form.hidden ? used : problem;
+  shown.textContent = sentence;
+  shown.hidden = false;
 }
 
 function way() {
@@ -49,6 +56,8 @@ form.addEventListener("submit", (event) => {
   );
 });
 show();
+form.hidden = kind !== "accounts";
+for (const name of ["link", "host"]) document.getElementById(`by-${name}`).hidden = kind !== name;
 
 function followLink() {
   const link = location.hash.slice(1);

@@ -25,6 +25,10 @@ import { reach, steady } from "../parts/steady.js";
 import { table } from "../parts/table.js";
 import { walked } from "../parts/walking.js";
 
+/** What may be meant as a short id, and what to say where nothing is found by it. */
+const DIGITS = /^…?[0-9a-f]{4,12}$/i;
+const SHORT = "Is it an id? The short ids on these pages are the last digits of one. It is found by its first 8 digits or more, or by the whole of it.";
+
 class Activities extends Page {
   title = "Activities";
   #before = new Map();
@@ -131,7 +135,7 @@ class Activities extends Page {
     this.total = total;
     redraw(this.problem, problem && h("p", { class: "problem" }, problem));
     const far = to && items.length < Number(sizeOf(params)) ? `, looked back to ${clock(to)}` : "";
-    say(this.found, `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${far}`);
+    say(this.found, problem ? "" : `${total.exact ? "" : "at least "}${plural(total.count, "activity", "activities")}${far}`);
     this.#drawBulk();
     this.#drawMore();
   }
@@ -162,7 +166,7 @@ class Activities extends Page {
     const turn = (cursor) => amend({ cursor }, {});
     const forward = () => { this.#before.set(next, params.cursor); turn(next); };
     redraw(this.more,
-      !items.length && this.#nothing(),
+      !items.length && !this.problem.firstChild && this.#nothing(),
       params.cursor && h("button", { "data-focus": "before", on: { click: () => turn(this.#before.get(params.cursor)) } }, "Previous"),
       next && h("button", { "data-focus": "next", on: { click: forward } }, items.length ? "Next" : "Go on"));
   }
@@ -172,7 +176,7 @@ class Activities extends Page {
     const filter = filterOf(params);
     const all = () => this.#ask({ q: "", status: "", type: "", queue: "", roots: "", order: "" });
     if (this.next) return empty("Nothing found so far. Go on looks further back.");
-    if (filter || params.cursor) return empty("No activity is like that.", filter && h("code", {}, filter), h("button", { "data-focus": "all", on: { click: all } }, "Show all activities"));
+    if (filter || params.cursor) return empty("No activity is like that.", filter && h("code", {}, filter), DIGITS.test(params.q ?? "") && h("p", {}, SHORT), h("button", { "data-focus": "all", on: { click: all } }, "Show all activities"));
     const made = h("button", { class: "primary", "data-focus": "enqueue", on: { click: () => this.#enqueue() } }, "Enqueue one");
     return empty("Nothing has been enqueued yet. An activity begins with a call of a task, as in:", h("code", {}, "await send_email.adelay(\"ada@example.com\")"), may("operator") && made);
   }
@@ -207,7 +211,9 @@ class Activities extends Page {
     this.bulk.dataset.drawn = drawn;
     const given = () => { this.#drop(); this.refresh(); };
     const none = h("button", { class: "quiet small", "data-focus": "none", on: { click: () => this.#drop() } }, "Select none");
-    redraw(this.bulk, bulkButtons(ids, matching, states, given), ids.length > 0 && none);
+    const more = matching && matching.count > ids.length && items.every(({ id }) => picked.has(id));
+    const all = h("button", { class: "quiet small", "data-focus": "all matching", on: { click: () => this.#drop() } }, `All ${count(matching?.count ?? 0)}${matching?.exact ? "" : "+"} that match`);
+    redraw(this.bulk, bulkButtons(ids, matching, states, given), ids.length > 0 && [more && all, none]);
   }
 }
 

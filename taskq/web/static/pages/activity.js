@@ -152,7 +152,7 @@ class Activity extends Page {
   #part(name, of) {
     const turn = (view) => amend({ view });
     const make = {
-      tabs: () => h("div", { class: "tabs" }, choice("View", TABS, of, (tab) => amend({ tab }))),
+      tabs: () => h("div", {}, choice("View", TABS, of, (tab) => amend({ tab }))),
       blocked: () => blocked(of),
       progress: () => progress(of),
       error: () => errorOf(of, of.alike),

@@ -68,7 +68,7 @@ class Dead extends Page {
     }
     redraw(this.problem, problem && h("p", { class: "problem" }, problem));
     this.#drawTrend(series);
-    redraw(this.found, items.length ? this.table : this.#nothing(), to && h("p", { class: "soft" }, "Looked back to ", time(to), "."));
+    redraw(this.found, items.length ? this.table : !problem && this.#nothing(), to && h("p", { class: "soft" }, "Looked back to ", time(to), "."));
     this.table.show(items);
   }
 

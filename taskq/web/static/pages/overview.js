@@ -25,6 +25,7 @@ class Overview extends Page {
     this.choices = h("div", { class: "row choices" });
     this.priorities = h("ul", { class: "bars" });
     this.queues = h("ul", { class: "bars" });
+    this.over = h("p", { class: "soft" }, "Nothing: all that was enqueued has ended.");
     this.trends = new Trends(this, ["none", "type", "queue"]);
     this.names = null;
     this.shown = [
@@ -32,7 +33,7 @@ class Overview extends Page {
       panel("What needs attention", null, this.calm, this.findings),
       this.choices,
       this.trends.panels,
-      h("div", { class: "two" }, panel("Pending by priority", null, this.priorities), panel("Not ended by queue", null, this.queues)),
+      h("div", { class: "two" }, panel("Pending by priority", null, this.priorities), panel("Not ended by queue", null, this.over, this.queues)),
     ];
     this.listen(live, "stats", ({ detail }) => this.data && this.#numbers(detail));
     this.listen(live, "activities", () => this.soon(5000));
@@ -103,6 +104,7 @@ class Overview extends Page {
       name, hue: `var(--${hue})`, number: stats.by_priority[name.toUpperCase()] ?? 0, href: link("activities", { status: "pending", q: `priority:${name}` }),
     })), stats.cap);
     const queues = Object.entries(stats.by_queue).sort(([one, much], [other, more]) => more - much || (one < other ? -1 : 1)).slice(0, TOP);
+    this.over.hidden = queues.length > 0;
     bars(this.queues, queues.map(([name, number]) => ({ name, number, hue: "var(--accent)", href: link(["queues", name]) })), stats.cap);
   }
 }
@@ -128,7 +130,7 @@ function whose({ of, names }) {
   return made;
 }
 
-const CALM = () => h("p", { class: "calm" }, h("b", { class: "is-completed" }, "All is well."), " Everything that is due is served, no worker was lost, and nothing has failed for good.");
+const CALM = () => h("p", {}, h("b", { class: "is-completed" }, "All is well."), " Everything that is due is served, no worker was lost, and nothing has failed for good.");
 
 const START = () => {
   const step = (text, code) => h("li", {}, h("p", {}, text), h("div", { class: "row" }, h("code", { class: "grow" }, code), copyButton(code, `Copy: ${text}`)));

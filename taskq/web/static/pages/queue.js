@@ -12,6 +12,9 @@ import { empty, facts, panel, STATES } from "../parts/status.js";
 import { time } from "../parts/time.js";
 import { control, TOP, Trends } from "../parts/trends.js";
 
+/** States that are told even where nothing is in them. */
+const OPEN = ["processing", "pending", "scheduled", "retrying"];
+
 class Queue extends Page {
   title = here().path[1];
   kind = "queues";
@@ -63,7 +66,7 @@ class Queue extends Page {
   }
 
   #holds(item) {
-    const states = STATES.filter((status) => status in item.by_status);
+    const states = STATES.filter((status) => status in item.by_status || OPEN.includes(status));
     return facts([
       ...states.map((status) => [status.replace("_", " "), held(this.kind, item, status)]),
       ["oldest pending", item.oldest_pending === null ? null : duration(Math.max(1, Math.round(item.oldest_pending)))],
@@ -88,7 +91,7 @@ class Queue extends Page {
 /** How it has fared. */
 function lately(item) {
   const { wait, run } = item.rates;
-  return [facts([["ended", [count(ended(item)), h("small", {}, pace(item))]], ["failed", percent(failing(item))], ["waited", times(wait)], ["ran", times(run)]]), endings(item)];
+  return [facts([["attempts", [count(ended(item)), h("small", {}, pace(item))]], ["failed of them", percent(failing(item))], ["waited", times(wait)], ["ran", times(run)]]), endings(item)];
 }
 
 customElements.define("tq-queue", Queue);

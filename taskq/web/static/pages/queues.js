@@ -18,7 +18,7 @@ class Queues extends Page {
   start() {
     this.sums = h("div");
     this.none = h("div");
-    this.note = h("p", { class: "soft" }, "Later: scheduled or retrying. Failed, Waited and Ran are of the last hour; times are medians, with the 95th percentile (p95) below.");
+    this.note = h("p", { class: "soft" }, "Later: scheduled or retrying. Last hour counts attempts, and Failed is the share of them; Waited and Ran are of the same hour; times are medians, with the 95th percentile (p95) below.");
     this.box = nameBox(this.title, this.params.q, (q) => amend({ q }));
     this.table = table({ label: this.title, columns: columns(this.kind, () => this.refresh()), key: (item) => item.name });
     this.table.classList.add("fares");

@@ -1,13 +1,13 @@
 /** One schedule: its next times, in its own zone too, what became of the last ones, and what it calls. */
 
 import { here, link } from "../core/address.js";
-import { get, part } from "../core/api.js";
+import { get } from "../core/api.js";
 import { h, redraw } from "../core/dom.js";
 import { clock, count, duration, zoneName } from "../core/format.js";
 import { live } from "../core/live.js";
 import { Page } from "../core/page.js";
 import { json } from "../parts/json.js";
-import { marks, scheduleButtons, sentence, tally } from "../parts/schedule-acts.js";
+import { found, marks, noSchedule, scheduleButtons, sentence, tally } from "../parts/schedule-acts.js";
 import { history } from "../parts/spark.js";
 import { activityLink, chip, empty, facts, panel } from "../parts/status.js";
 import { time } from "../parts/time.js";
@@ -23,8 +23,8 @@ class Schedule extends Page {
   }
 
   async read(signal) {
-    const item = await get(`schedules/${part(this.title)}`, {}, signal);
-    return { item, pause: item.paused_at ? await this.#pause(signal) : null };
+    const item = await found(this.title, signal);
+    return item && { item, pause: item.paused_at ? await this.#pause(signal) : null };
   }
 
   /** Who paused it and why, where the latest commands still have it. */
@@ -33,7 +33,9 @@ class Schedule extends Page {
     return items.find(({ action, target }) => action === "schedule.pause" && target === this.title) ?? null;
   }
 
-  draw({ item, pause }) {
+  draw(data) {
+    if (!data) return redraw(this.body, noSchedule(this.title));
+    const { item, pause } = data;
     redraw(this.head, this.head.firstChild, marks(item), scheduleButtons(item, () => this.refresh(), true));
     redraw(this.arguments ??= h("div"), this.text === item.arguments ? [...this.arguments.childNodes] : json(item.arguments, "arguments"));
     this.text = item.arguments;

@@ -21,7 +21,7 @@ class Workers extends Page {
     this.alive = h("div", { class: "workers" });
     this.lost = h("div", { class: "workers" });
     this.none = h("div");
-    this.gone = h("section", { class: "gone", "aria-label": "Lost workers" },
+    this.gone = h("section", { class: "lost", "aria-label": "Lost workers" },
       h("h2", {}, "Lost"),
       h("p", { class: "soft" }, "Silent for more than a minute without saying that they would stop. What they held comes back by itself when its lease ends."),
       this.lost);

@@ -140,7 +140,7 @@ function ofAny(activity) {
     [WAITS.has(status) && may("operator"), "Run now", runNow],
     [(WAITS.has(status) || status === "pending") && may("operator"), "Reschedule", reschedule],
     [!over && may("operator"), "Priority", priority],
-    [activity.known && may("operator"), "Enqueue another", another],
+    [activity.known && may("operator"), "One like this", another],
     [!over && may("operator"), "Cancel", cancel, "danger"],
     [over && may("admin"), "Delete", remove, "danger"],
   ];

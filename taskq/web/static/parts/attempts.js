@@ -39,7 +39,7 @@ export function attemptsOf(activity, { items }) {
 }
 
 function row(each, activity) {
-  if (each.retried) return h("li", { class: "again" }, h("div", { class: "row" }, h("b", {}, told("retried")), time(each.retried), h("small", {}, each.by)));
+  if (each.retried) return h("li", {}, h("div", { class: "row" }, h("b", {}, told("retried")), time(each.retried), h("small", {}, each.by)));
   const { number, kind, started, ended, waited, worker, error, delay } = each;
   const ran = started && ended ? duration((Date.parse(ended) - Date.parse(started)) / 1000) : started ? time(started, "since") : null;
   return h("li", {},

@@ -58,5 +58,6 @@ export async function mend({ fingerprint, type }, samples) {
 }
 
 function line(name, before = "not given", after = "") {
+  if (before === after.trim()) return h("p", {}, h("b", {}, name), " ", h("code", {}, before), " stays: nothing changes");
   return h("p", {}, h("b", {}, name), " ", h("code", {}, before), " → ", flaw(after) ? h("span", { class: "problem" }, "no JSON yet") : h("code", {}, after));
 }

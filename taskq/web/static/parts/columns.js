@@ -14,9 +14,9 @@ const FIRST = "activity";
 const USUAL = [FIRST, "state", "queue", "priority", "created", "waited", "duration", "attempts", "error"];
 
 const COLUMNS = [
-  { name: FIRST, label: "Activity", cell: (item) => [h("b", {}, nameOf(item)), h("small", { class: "id" }, brief(item.id))] },
+  { name: FIRST, label: "Activity", cell: (item) => [h("b", { class: "name", title: nameOf(item) }, nameOf(item)), h("small", { class: "id" }, brief(item.id))] },
   { name: "state", label: "State", cell: state },
-  { name: "queue", label: "Queue", cell: (item) => [item.queue, reserved(item) && h("small", {}, "reserved")] },
+  { name: "queue", label: "Queue", cell: (item) => [h("span", { class: "name", title: item.queue }, item.queue), reserved(item) && h("small", {}, "reserved")] },
   { name: "priority", label: "Priority", cell: (item) => item.priority.toLowerCase() },
   { name: "created", label: "Created", sort: { newest: "descending", oldest: "ascending" }, cell: (item) => time(item.created_at) },
   { name: "ready", label: "Ready", sort: { due: "ascending" }, cell: (item) => time(item.ready_at) },

@@ -2,7 +2,7 @@
 
 import { get } from "../core/api.js";
 import { h, say } from "../core/dom.js";
-import { pretty, words } from "../core/format.js";
+import { pretty, secondsOf, words } from "../core/format.js";
 import { flawOfArguments } from "../core/jsontext.js";
 import { command, show } from "./dialog.js";
 import { Wrong } from "./fields.js";
@@ -45,9 +45,9 @@ function fields(like, tasks) {
     more("queue", "Queue", { list: queues, hint: "Empty: that of the task" }),
     more("priority", "Priority", { type: "select", options: [["", "that of the task"], ...LEVELS] }),
     more("run_at", "Not before", { type: "datetime-local", hint: "In your own zone" }),
-    more("delay", "Or after", { hint: "Seconds" }),
-    more("timeout", "Timeout", { hint: "Seconds" }),
-    more("max_retries", "Retries at most"),
+    more("delay", "Or after", { hint: LENGTH }),
+    more("timeout", "Timeout", { hint: LENGTH }),
+    more("max_retries", "Retries at most", { hint: like.max_retries === null && "The one before has no limit; empty is what the task has." }),
     more("idempotency_key", "Idempotency key"),
     more("on_duplicate", "If the key is taken", { type: "select", options: [["", "return existing, the default"], ...DUPLICATES.map((name) => [name, words(name)])] }),
     more("tags", "Tags", { type: "area", rows: 3, value: tags, hint: "name=value, one a line" }),
@@ -81,11 +81,14 @@ function body({ arguments: text, tags, run_at: when, ...rest }) {
   return `${JSON.stringify(given).slice(1, -1)},"arguments":${text}`;
 }
 
+const LENGTH = "Seconds, or 90s, 5m, 1h30m, 2d";
 const NUMBERS = { delay: "Or after", timeout: "Timeout", max_retries: "Retries at most" };
 
 function number(name, value) {
-  if (Number.isFinite(Number(value))) return Number(value);
-  throw new Wrong(name, `${NUMBERS[name]}: “${value}” is no number.`);
+  const length = name !== "max_retries";
+  const read = length ? secondsOf(value) : Number(value);
+  if (Number.isFinite(read)) return read;
+  throw new Wrong(name, `${NUMBERS[name]}: “${value}” is no ${length ? "length of time, such as 90, 5m or 1h30m" : "number"}.`);
 }
 
 function tag(line) {

@@ -47,7 +47,7 @@ const parted = ({ outcomes: all }) => Object.entries(all).filter(([, number]) =>
 /** How the last hour's attempts ended: a bar, and for whoever does not see it the numbers. */
 export function outcomes({ name, rates }) {
   const shown = parted(rates);
-  const said = shown.map(([outcome, number]) => `${count(number)} ${words(outcome)}`).join(", ") || "nothing ended";
+  const said = shown.map(([outcome, number]) => `${count(number)} ${words(outcome)}`).join(", ") || "no attempt ended";
   const bar = ([outcome, number]) => h("i", { style: { "--hue": hue(outcome), "flex-grow": String(number) } });
   return h("span", { class: "shares", role: "img", title: said, "aria-label": `Last hour of ${name}: ${said}` }, shown.map(bar));
 }
@@ -131,7 +131,7 @@ export function totals(kind, items) {
     ["Paused", some(items.filter((item) => item.paused).length, "is-pending")],
     ["Unserved", some(items.filter((item) => item.unserved.length).length, "is-failed")],
     ["Pending", told("pending")], ["Running", told("processing")],
-    ["Ended in the last hour", [count(ended(whole)), h("small", {}, pace(whole))]],
-    ["Failed in the last hour", percent(failing(whole))],
+    ["Attempts in the last hour", [count(ended(whole)), h("small", {}, pace(whole))]],
+    ["Failed of them", percent(failing(whole))],
   ]), endings(whole));
 }

@@ -1,14 +1,24 @@
 /** What pages of schedules show alike: how one fares, and what can be done with it. */
 
 import { go, link } from "../core/address.js";
-import { part } from "../core/api.js";
+import { get, part } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { may } from "../core/session.js";
 import { command } from "./dialog.js";
 import { OVER } from "./acts.js";
-import { activityLink } from "./status.js";
+import { activityLink, empty } from "./status.js";
 
 const GRACE = 30000;
+
+/** The schedule of this name; null: there is none. */
+export function found(name, signal) {
+  return get(`schedules/${part(name)}`, {}, signal).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
+}
+
+/** What to say where there is none. */
+export function noSchedule(name) {
+  return empty(`There is no schedule ${name}. It may have been deleted.`, h("a", { href: link("schedules") }, "All schedules"));
+}
 
 /** What ended of its last times: how many of them `ok`, and how many `failed` or were cancelled. */
 export function tally({ recent }) {

@@ -1,24 +1,22 @@
 /**
  * `<tq-schedule-form>`: what a schedule calls, and when, with its next times beside it while it is
  * typed. `show({item, like, types})` once: `item` is the one to change, `like` one whose values
- * stand in it, `types` the tasks of the app. Nothing invalid can be sent.
+ * stand in it, `types` the tasks of the app. What is missing or wrong is said at its field, before
+ * anything is sent.
  */
 
 import { go } from "../core/address.js";
 import { get, newId, part, post } from "../core/api.js";
 import { h, redraw, say } from "../core/dom.js";
-import { clock, zoneName } from "../core/format.js";
+import { clock, secondsOf, zoneName } from "../core/format.js";
 import { flawOfArguments } from "../core/jsontext.js";
 import { sentence } from "./schedule-acts.js";
-import { signature } from "./signature.js";
-import { choice, LEVELS, panel } from "./status.js";
+import { field, HERE, inputs, length, zones } from "./schedule-fields.js";
+import { signature, skeleton } from "./signature.js";
+import { choice, panel } from "./status.js";
 import { time } from "./time.js";
 import { toast } from "./toast.js";
 
-const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
-const UNITS = [["1", "seconds"], ["60", "minutes"], ["3600", "hours"], ["86400", "days"]];
-const CATCH_UP = [["latest", "run the latest of them, once"], ["none", "leave out what is more than 10 s late"], ["all", "run all of them"]];
-const OVERLAP = [["allow", "run the next all the same"], ["skip", "leave the next out"], ["queue", "let the next wait until it has ended"]];
 const WAIT = 250;
 
 class ScheduleForm extends HTMLElement {
@@ -26,6 +24,7 @@ class ScheduleForm extends HTMLElement {
   #later = 0;
   #asked = null;
   #good = false;
+  #known = false;
   #times = "";
 
   disconnectedCallback() {
@@ -42,52 +41,54 @@ class ScheduleForm extends HTMLElement {
     this.problem = h("div", { role: "alert" });
     this.submit = h("button", { type: "submit", class: "primary" }, item ? "Save" : "Create schedule");
     this.times = h("div", { class: "times" });
-    this.append(h("form", { class: "asking", on: { submit: (event) => this.#send(event), input: () => this.#typed() } }, this.#parts()));
+    this.append(h("form", { class: "asking", novalidate: true, on: { submit: (event) => this.#send(event), input: () => this.#typed() } }, this.#parts()));
     this.#about();
     this.#times = JSON.stringify(this.#given);
     this.#preview();
   }
 
   #makeInputs(item, like) {
-    const input = (name, value, more = {}) => h("input", { id: `schedule-${name}`, value: value ?? "", autocomplete: "off", spellcheck: "false", ...more });
-    const select = (name, options, value) => Object.assign(h("select", { id: `schedule-${name}` }, options.map(([is, label]) => h("option", { value: is }, label))), { value });
     const names = [...new Set([...this.types.map(({ name }) => name), ...(like.type ? [like.type] : [])])].sort();
-    const [number, unit] = apart(like.every ?? 3600);
-    this.fields = {
-      name: input("name", item?.name, { maxlength: 200, required: true, disabled: item !== null }),
-      type: select("type", names.map((each) => [each, each]), like.type ?? names[0] ?? ""),
-      arguments: h("textarea", { id: "schedule-arguments", rows: 4, spellcheck: "false", value: like.arguments ?? "{}" }),
-      cron: input("cron", like.cron ?? "0 9 * * *", { class: "id" }),
-      tz: input("tz", like.cron ? like.timezone : HERE, { list: "zones" }),
-      number: input("number", number, { type: "number", min: 0, step: "any" }),
-      unit: select("unit", UNITS, unit),
-      queue: input("queue", like.queue, { placeholder: "the task's own" }),
-      priority: select("priority", [["", "the task's own"], ...LEVELS], like.priority ?? ""),
-      catch_up: select("catch_up", CATCH_UP, like.catch_up ?? "latest"),
-      overlap: select("overlap", OVERLAP, like.overlap ?? "allow"),
-      jitter: input("jitter", like.jitter ?? 0, { type: "number", min: 0, step: "any" }),
-      reason: input("reason", "", { maxlength: 1000 }),
-    };
-    this.fields.unit.setAttribute("aria-label", "Unit");
-    this.zones = h("datalist", { id: "zones" }, ["UTC", ...Intl.supportedValuesOf("timeZone")].map((each) => h("option", { value: each })));
+    this.begun = this.#begun(like.type ?? names[0]);
+    this.fields = inputs(item, like, names, this.begun);
+    this.fields.type.addEventListener("change", () => this.#follow());
+  }
+
+  #task(type) {
+    return this.types.find(({ name }) => name === type)?.task;
+  }
+
+  /** Arguments to begin with. */
+  #begun(type) {
+    const task = this.#task(type);
+    return task ? skeleton(task) : "{}";
+  }
+
+  /** Arguments that nobody has touched follow the type. */
+  #follow() {
+    const next = this.#begun(this.fields.type.value);
+    if (this.fields.arguments.value === this.begun) this.fields.arguments.value = next;
+    this.begun = next;
+    this.#typed();
   }
 
   #parts() {
     const { fields } = this;
     this.when = h("div", { class: "grid" });
+    this.nameless = h("small", { class: "problem", id: "schedule-nameless", role: "alert" });
+    this.uneven = h("small", { class: "problem", id: "schedule-uneven", role: "alert" });
     this.takes = h("small", { id: "schedule-takes" });
     this.wrong = h("small", { class: "problem", role: "status" });
-    fields.arguments.setAttribute("aria-describedby", "schedule-takes");
     this.#drawWhen();
     return [
       panel("What runs", null, h("div", { class: "grid" },
-        field("Name", fields.name), field("Type", fields.type), field("Queue", fields.queue), field("Priority", fields.priority),
+        field("Name", fields.name, this.nameless), field("Type", fields.type), field("Queue", fields.queue), field("Priority", fields.priority),
         h("div", { class: "field wide" }, h("label", { for: "schedule-arguments" }, "Arguments, a JSON object"), fields.arguments, this.takes, this.wrong))),
-      panel("When", null, this.when, this.zones),
+      panel("When", null, this.when, zones()),
       h("aside", { class: "panel", "aria-label": "Next times" }, h("header", {}, h("h2", {}, "Next times")), this.times),
       panel("Options", null, h("div", { class: "grid" },
         field("Missed times", fields.catch_up), field("While the last one runs", fields.overlap),
-        field("Spread over, in seconds", fields.jitter), field("Reason, for the audit", fields.reason))),
+        field("Spread over (seconds, or 5m)", fields.jitter, this.uneven), field("Reason, for the audit", fields.reason))),
       this.problem,
       h("div", { class: "row" }, this.submit, h("button", { type: "button", class: "quiet", on: { click: () => go(this.item ? ["schedules", this.item.name] : "schedules") } }, "Back"))];
   }
@@ -108,50 +109,70 @@ class ScheduleForm extends HTMLElement {
 
   get #given() {
     const { cron, tz, number, unit } = this.fields;
-    return this.kind === "cron" ? { cron: cron.value.trim(), tz: tz.value.trim() } : { every: Number(number.value) * Number(unit.value) };
+    return this.kind === "cron" ? { cron: cron.value.trim(), tz: tz.value.trim() } : { every: length(number.value, unit.value) };
   }
 
   #typed() {
     this.#about();
+    if (this.fields.name.value.trim()) this.#blame("name", this.nameless, "");
+    if (this.#jitter >= 0) this.#blame("jitter", this.uneven, "");
     const times = JSON.stringify(this.#given);
     if (times === this.#times) return;
     this.#times = times;
-    this.#good = false;
-    this.#allow();
+    this.#known = false;
     clearTimeout(this.#later);
     this.#later = setTimeout(() => this.#preview(), WAIT);
   }
 
   /** What the type takes, and whether the arguments are an object. */
   #about() {
-    const task = this.types.find(({ name }) => name === this.fields.type.value)?.task;
+    const task = this.#task(this.fields.type.value);
     say(this.takes, task ? `It takes ${signature(task)}` : "");
     say(this.wrong, flawOfArguments(this.fields.arguments.value) ?? "");
-    this.#allow();
+    this.fields.arguments.setAttribute("aria-invalid", String(Boolean(this.wrong.textContent)));
   }
 
-  #allow() {
-    const { name, type } = this.fields;
-    this.submit.disabled = !this.#good || !name.value.trim() || !type.value || Boolean(this.wrong.textContent);
+  get #jitter() {
+    return secondsOf(this.fields.jitter.value.trim() || "0");
+  }
+
+  /** Say at a field what is wrong with it; with an empty sentence, nothing. */
+  #blame(name, place, sentence) {
+    say(place, sentence);
+    this.fields[name].setAttribute("aria-invalid", String(Boolean(sentence)));
+  }
+
+  /** The first field that is missing or wrong, as it is said there; else null. */
+  #wrong() {
+    const { fields } = this;
+    this.#blame("name", this.nameless, fields.name.value.trim() ? "" : "It needs a name.");
+    this.#blame("jitter", this.uneven, this.#jitter >= 0 ? "" : "No length of time: 90, 5m, 1h30m.");
+    if (this.nameless.textContent) return fields.name;
+    if (this.wrong.textContent) return fields.arguments;
+    if (!this.#good) return this.kind === "cron" ? fields.cron : fields.number;
+    return this.uneven.textContent ? fields.jitter : null;
   }
 
   async #preview() {
     this.#asked?.abort();
     this.#asked = new AbortController();
     const given = this.#given;
+    clearTimeout(this.#later);
     try {
       if (this.kind === "cron" && !given.cron) throw Object.assign(new Error("Say when."), { status: 400 });
+      if (this.kind === "every" && Number.isNaN(given.every)) throw Object.assign(new Error("No length of time: a number, or 90s, 5m, 1h30m."), { status: 400 });
       const found = await get("schedule-preview", given, this.#asked.signal);
       this.#good = true;
       say(this.bad, "");
       this.#drawTimes(found);
     } catch (error) {
       if (error.name === "AbortError") return;
+      this.#good = false;
       say(this.bad, error.message);
       redraw(this.times, h("p", { class: "soft" }, "–"));
     }
     for (const each of [this.fields.cron, this.fields.number]) each.setAttribute("aria-invalid", String(!this.#good));
-    this.#allow();
+    this.#known = true;
   }
 
   #drawTimes({ when, timezone, upcoming }) {
@@ -162,8 +183,8 @@ class ScheduleForm extends HTMLElement {
 
   /** Only what has changed: what is hidden stays as it is. */
   #body() {
-    const { name, type, queue, priority, catch_up, overlap, jitter, reason } = this.fields;
-    const base = { reason: reason.value, command_id: this.#id, ...this.#given, catch_up: catch_up.value, overlap: overlap.value, jitter: Number(jitter.value) };
+    const { name, type, queue, priority, catch_up, overlap, reason } = this.fields;
+    const base = { reason: reason.value, command_id: this.#id, ...this.#given, catch_up: catch_up.value, overlap: overlap.value, jitter: this.#jitter };
     const text = this.fields.arguments.value.trim();
     const { item } = this;
     const other = type.value !== item?.type;
@@ -178,7 +199,16 @@ class ScheduleForm extends HTMLElement {
 
   async #send(event) {
     event.preventDefault();
+    if (this.submit.disabled) return;
     this.submit.disabled = true;
+    if (!this.#known) await this.#preview();
+    const wrong = this.#wrong();
+    if (wrong) wrong.focus();
+    else await this.#give();
+    this.submit.disabled = false;
+  }
+
+  async #give() {
     try {
       const { name } = await post(this.item ? `schedules/${part(this.item.name)}/edit` : "schedules", this.#body());
       toast(this.item ? `${name} is changed.` : `${name} is made.`);
@@ -187,18 +217,7 @@ class ScheduleForm extends HTMLElement {
       redraw(this.problem, h("p", { class: "problem" }, error.message));
       this.#id = error.status === 0 ? this.#id : newId();
     }
-    this.#allow();
   }
-}
-
-function field(label, ...inputs) {
-  return h("div", { class: "field" }, h("label", { for: inputs[0].id }, label), inputs.length > 1 ? h("div", { class: "row joined" }, inputs) : inputs);
-}
-
-/** Seconds as a number of the largest unit that fits. */
-function apart(seconds) {
-  const [unit] = [...UNITS].reverse().find(([size]) => seconds % Number(size) === 0) ?? UNITS[0];
-  return [seconds / Number(unit), unit];
 }
 
 customElements.define("tq-schedule-form", ScheduleForm);

@@ -1,6 +1,5 @@
 /** What a task takes, as Python has it, and arguments to begin with, as JSON. Pure. */
 
-const BEGUN = { str: '""', int: "0", float: "0.0", bool: "false", list: "[]", tuple: "[]", set: "[]", dict: "{}" };
 const SAME = { None: "null", True: "true", False: "false" };
 const STARS = { one: "", args: "*", kwargs: "**" };
 
@@ -22,10 +21,13 @@ function json(value) {
   return text ? JSON.stringify(text[1] ?? text[2]) : null;
 }
 
-/** The arguments that must be given, empty, and those whose default JSON can say. A text of JSON. */
+/**
+ * The arguments that must be given, as null, which is refused where None is no value of it: nothing is
+ * called by mistake; and those whose default JSON can say. A text of JSON.
+ */
 export function skeleton({ parameters }) {
-  const lines = parameters.filter(({ kind }) => kind === "one").flatMap(({ name, annotation, default: value, required }) => {
-    const given = required ? (BEGUN[/^\w+/.exec(annotation ?? "")?.[0]] ?? "null") : value === null ? null : json(value);
+  const lines = parameters.filter(({ kind }) => kind === "one").flatMap(({ name, default: value, required }) => {
+    const given = required ? "null" : value === null ? null : json(value);
     return given === null ? [] : [`  ${JSON.stringify(name)}: ${given}`];
   });
   return lines.length ? `{\n${lines.join(",\n")}\n}` : "{}";

@@ -20,7 +20,7 @@ export function chip(status, more = null) {
 
 /** The way to an activity, by its last digits. */
 export function activityLink(id, text = brief(id)) {
-  return id ? h("a", { class: id.endsWith(text) && "id", href: link(["activities", id]), title: id }, text) : "–";
+  return id ? h("a", { class: [id, brief(id)].includes(text) && "id", href: link(["activities", id]), title: id }, text) : "–";
 }
 
 /** How much of something is used; `label` says of what. */

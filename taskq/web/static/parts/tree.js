@@ -1,7 +1,7 @@
 /**
- * `<tq-tree>`: a tree of activities, indented, each with a bar on one axis of time: pale while it
- * waited, full while it ran. Only the rows in view are drawn, and the one that has the focus, so that
- * a thousand cost no more than thirty. It is walked by the arrow keys, as a tree grid is.
+ * `<tq-tree>`: a tree of activities, indented, each with a bar on one axis of time (see
+ * bar.js). Only the rows in view are drawn, and the one that has the focus, so that a thousand cost
+ * no more than thirty. It is walked by the arrow keys, as a tree grid is.
  */
 
 import { amend, go, here, link } from "../core/address.js";

@@ -22,7 +22,7 @@ export function card(worker, open) {
     stuck > 0 && h("p", { class: "problem" },
       `${plural(stuck, "thread")} outlived the timeout of an attempt, and a slot is held for each: only a restart of the process frees it.`),
     worker.suspended > 0 && h("p", { class: "soft" }, `${plural(worker.suspended, "attempt waits", "attempts wait")} for others.`),
-    running.length ? runs(worker, open) : h("p", { class: "soft idle" }, lost ? "It held nothing." : "Idle: runs nothing now."),
+    running.length ? runs(worker, open) : h("p", { class: "soft" }, lost ? "It held nothing." : "Idle: runs nothing now."),
     h("footer", {}, h("p", {}, h("span", { class: "soft" }, "Queues"), served("queues", worker.queues)), serves(worker, open),
       h("a", { href: link("activities", { q: `worker:${id}` }), "aria-label": `Activities of ${name}` }, "Activities")));
 }
@@ -40,7 +40,7 @@ function run({ id, type, started_at: since, lease_until: lease, attempt, progres
 }
 
 function far({ done, total, note }, type) {
-  return h("span", { class: "far" }, total && meter(done, total, `progress of ${type}`), h("small", {}, note ?? (total ? `${done} of ${total}` : String(done))));
+  return h("span", {}, total && meter(done, total, `progress of ${type}`), h("small", {}, note ?? (total ? `${done} of ${total}` : String(done))));
 }
 
 function folded(name, open, label, content) {
