@@ -245,6 +245,16 @@ def test_who_ticks_all_rows_is_offered_all_that_match(scene: Scene, visitor: Vis
     expect(page.get_by_role("button", name=re.compile(r"^Delete all [\d,]+"))).to_be_visible()
 
 
+def test_what_is_ticked_in_a_list_is_not_offered_in_another(scene: Scene, visitor: Visitor) -> None:
+    page = visitor.open(scene, "#/activities?status=dead_letter")
+    ready(page)
+    page.get_by_role("checkbox", name="Select all rows").click()
+    expect(page.get_by_role("button", name="Select none")).to_be_visible()
+    page.evaluate("location.hash = '#/activities?status=scheduled'")
+    expect(page.get_by_role("button", name="Cancel all")).to_be_visible()
+    expect(page.get_by_role("button", name="Select none")).to_have_count(0)
+
+
 def test_a_list_that_is_empty_says_why(empty: Scene, visitor: Visitor) -> None:
     """seed:V9"""
     page = visitor.open(empty, "#/activities?status=failed&q=age%3E1h", role="viewer")

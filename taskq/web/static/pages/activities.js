@@ -80,6 +80,7 @@ class Activities extends Page {
 
   moved() {
     this.#fresh = true;
+    if (filterOf(this.params) !== this.filter) this.#drop(); // what is ticked is not of this list
     this.refresh();
   }
 
@@ -127,6 +128,7 @@ class Activities extends Page {
     if (this.#fresh || !this.table.items.length) this.#take(found);
     else this.#keep(found);
     const { params } = this;
+    this.filter = filterOf(params);
     this.filterBox.value = params.q ?? "";
     this.narrowing.draw(params);
     if (!this.dataset.ready) this.narrowing.look();

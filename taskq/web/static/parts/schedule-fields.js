@@ -18,7 +18,7 @@ export function inputs(item, like, names, begun) {
   return {
     name: input("name", item?.name, { maxlength: 200, required: true, disabled: item !== null, "aria-describedby": "schedule-nameless" }),
     type: select("type", names.map((each) => [each, each]), like.type ?? names[0] ?? ""),
-    arguments: h("textarea", { id: "schedule-arguments", rows: 4, spellcheck: "false", "aria-describedby": "schedule-takes", value: like.arguments ?? (item ? "{}" : begun) }),
+    arguments: h("textarea", { id: "schedule-arguments", rows: 6, spellcheck: "false", "aria-describedby": "schedule-takes", value: like.arguments ?? (item ? "{}" : begun) }),
     cron: input("cron", like.cron ?? "0 9 * * *", { class: "id" }),
     tz: input("tz", like.cron ? like.timezone : HERE, { list: "zones" }),
     number: input("number", number),
