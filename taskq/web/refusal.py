@@ -23,11 +23,17 @@ def refusal(request: Request[Any, Any, Any], error: ValidationException) -> str:
     if found is None:
         return error.detail.partition(" for path ")[0]
     key, message = found
+    said = message if key == BODY else f"{key}: {message}"
+    there = _instead(request, key, message)
+    return f"{said}; there are: {', '.join(there)}" if there else said
+
+
+def _instead(request: Request[Any, Any, Any], key: str, message: str) -> Sequence[str]:
+    """What may stand in the place of what is wrong, where that is one of a few names."""
     if key == BODY:
-        there = _fields(request) if message.startswith("Object contains unknown field") else ()
-        return f"{message}; there are: {', '.join(sorted(there))}" if there else message
-    there = choices(_annotation(request, key)) if message.startswith("Invalid enum value") else ()
-    return f"{key}: {message}; there are: {', '.join(there)}" if there else f"{key}: {message}"
+        unknown = message.startswith("Object contains unknown field")
+        return sorted(_fields(request)) if unknown else ()
+    return choices(_annotation(request, key)) if message.startswith("Invalid enum value") else ()
 
 
 def choices(annotation: object) -> Sequence[str]:
