@@ -27,12 +27,15 @@ LEAVE = """() => {
   delete left.dataset.ready;
   left.querySelector(".problem")?.remove();
   globalThis.left = { page: left, path: location.hash.split("?")[0] };
+  history.replaceState(null, "", "#/left");
 }"""
+"""Forgets what is shown, and where that is: to go where one is already is to go there too."""
 ARRIVED = """() => {
   const [page] = document.querySelector("main").children;
   if (!page || !("ready" in page.dataset || page.querySelector(".problem"))) return false;
   return page !== left.page || location.hash.split("?")[0] === left.path;
 }"""
+"""Whether another page is shown, or the same one with what it has read since."""
 FORGET = "localStorage.clear(); sessionStorage.clear()"
 QUIET = "/health"
 """What a page shows between two tests: of the console's site, as another would cost it a process;
