@@ -135,3 +135,23 @@ def test_a_lost_connection_is_told_and_heals_by_itself(scene: Scene, visitor: Vi
     state.filter(has_text="Offline").wait_for()
     page.context.set_offline(False)
     state.filter(has_text="Live").wait_for()
+
+
+HASTY = """async ([one, other]) => {
+  const wait = (moment) => new Promise((go) => setTimeout(go, moment));
+  location.hash = one;
+  await new Promise((hear) => addEventListener("hashchange", hear, { once: true }));
+  history.replaceState(null, "", other);
+  await wait(200);
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}"""
+
+
+def test_who_goes_on_before_a_page_is_there_gets_the_next_one(
+    scene: Scene, visitor: Visitor
+) -> None:
+    """The address is another one already, which is told only after the first page was loaded."""
+    page = visitor.open(scene, PAGES["audit"])
+    ready(page)
+    page.evaluate(HASTY, [f"#/activities/{scene.ids['mail']}", PAGES["bulk"]])
+    expect(page.get_by_role("heading", level=1)).to_have_text("Bulk commands")

@@ -62,16 +62,19 @@ function counted() {
   if (current && nav.scrollWidth !== before) centre(current);
 }
 
+/** By an address: the first name in it, the module of its page, and what makes it another page than before. */
+function wanted({ path: [first = "", second, third], params }) {
+  const detail = (second && DETAILS[first]) || PAGES[first]?.[0];
+  const module = third === "edit" || params.form ? (FORMS[first] ?? detail) : detail;
+  return { first, module, name: [module, second].join("/") };
+}
+
 async function route() {
-  const { path, params } = here();
-  const [first = "", second, third] = path;
+  const { first, module, name } = wanted(here());
   if (!Object.hasOwn(PAGES, first)) {
     toast(`There is no page “${first}”: this is the overview.`, { kind: "wrong" });
     return go("", {}, { replace: true });
   }
-  const detail = (second && DETAILS[first]) || PAGES[first][0];
-  const module = third === "edit" || params.form ? (FORMS[first] ?? detail) : detail;
-  const name = [module, second].join("/");
   if (shown.name === name) return shown.page?.moved();
   shown = { name, page: null };
   document.body.dataset.page = module;
@@ -79,6 +82,10 @@ async function route() {
   centre(nav.querySelector("[aria-current]"));
   const loaded = await import(`./pages/${module}.js`).catch(() => null);
   if (shown.name !== name) return;
+  if (wanted(here()).name !== name) { // somebody has gone on, and that is about to be told
+    shown = { name: null, page: null };
+    return;
+  }
   if (!loaded) return amiss("This page could not be loaded; the console may have another version now.", h("button", { on: { click: () => location.reload() } }, "Load again"));
   const page = new loaded.default();
   shown.page = page;
