@@ -158,7 +158,7 @@ def _patiently(look: Callable[[], T]) -> T:
             if not said:
                 say(f"{error}; trying again")
             said = True
-        time.sleep(POLL)
+        time.sleep(POLL)  # before the next try to reach the database
 
 
 @contextmanager
@@ -179,7 +179,7 @@ def _bell(found: TaskQ, *topics: Topic) -> Generator[Doorbell]:
 
 def _wait(bell: Doorbell) -> None:
     """Until there may be something new."""
-    time.sleep(REST)
+    time.sleep(REST)  # rung at every change, it looks no more often than this
     bell.wait_sync(POLL - REST)
     bell.clear()
 

@@ -320,5 +320,5 @@ def _lingering() -> int:
     """How many threads are still in a handler, after a moment in which they may end."""
     end = time.monotonic() + 0.5
     while busy_threads() and time.monotonic() < end:
-        time.sleep(0.01)
+        time.sleep(0.01)  # between two looks; the event loop has ended
     return busy_threads()

@@ -136,7 +136,7 @@ def _culprit(function: Callable[..., object], signature: inspect.Signature) -> s
     for parameter in signature.parameters.values():
         try:
             typing.get_type_hints(_Alone(function, parameter.name, parameter.annotation))
-        except Exception:
+        except Exception:  # an annotation is code: it may raise anything
             return f"parameter {parameter.name!r}"
     return "the return annotation"
 

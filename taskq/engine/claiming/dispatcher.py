@@ -208,7 +208,7 @@ class Dispatcher:
         )
         try:
             await self._orphans.cancel(attempts)
-        except BaseException:
+        except BaseException:  # cancelled too: what was claimed must not wait for its lease to end
             await self._returns.give_back(attempts)
             raise
         self._slots.hand_over(attempts)
@@ -246,7 +246,7 @@ class Dispatcher:
         began = self._clock.monotonic()
         try:
             attempts = await self._access.call(self._backend.claim, wanted)
-        except BaseException:
+        except BaseException:  # cancelled too: the store may have given what nobody here knows of
             self._returns.in_doubt = True
             raise
         if alone:

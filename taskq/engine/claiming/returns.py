@@ -52,7 +52,7 @@ class Returns:
         self.in_doubt = False
         try:
             await self.give_back_unknown(await self._access.call(self._backend.held, self._worker))
-        except BaseException:
+        except BaseException:  # cancelled too: nothing is known yet
             self.in_doubt = True
             raise
 
@@ -76,7 +76,7 @@ class Returns:
             held.finish()
         try:
             await call
-        except BaseException:
+        except BaseException:  # cancelled too: nobody knows whether the store has them back
             self.in_doubt = True
             raise
         finally:

@@ -87,7 +87,7 @@ class Deadlines:
             attempts = await self._access.call(
                 self._backend.claim_overdue, self._worker, BATCH, self._holdings.lease
             )
-        except BaseException:
+        except BaseException:  # cancelled too: the store may have given what nobody here knows of
             self._returns.in_doubt = True
             raise
         now = self._clock.monotonic()
